@@ -1,0 +1,88 @@
+/* One turn of the game, on vectors: roll five dice, keep some, roll, keep some, roll, score.
+ *
+ * A turn's lanes never look at each other: whatever a lane stands for (a need, an upper total, a lead), every lane
+ * runs the same program, so that a vector of lanes costs as much as one.
+ * What the rules allow arrives as tables (yc_moves), what a score is worth as one source for each outcome.
+ * Nothing here allocates or fails: the callers check, and CHECK asserts it in the debug build.
+ */
+#ifndef YC_TURN_H
+#define YC_TURN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    YC_ROLLS = 252,
+    YC_FIRST_ROLL = 210,
+    YC_KEEPS = YC_FIRST_ROLL + YC_ROLLS,
+    YC_FACES = 6,
+    YC_CATEGORIES = 16,
+    YC_WIDEST = 8,          /* lanes of the widest vector */
+    YC_VARIANTS = 4,        /* a further Yahtzee: without or with joker, without or with extra bonus */
+    YC_MAX_OUTCOMES = 1024
+};
+
+/* The rules as tables. A row is a roll, or a further Yahtzee in one of its variants. */
+typedef struct {
+    int n_categories, n_outcomes;
+    const int16_t *outcome_of;   /* [row][category]: which outcome scoring the row there has */
+    const uint16_t *scoring;     /* [row]: the categories in which it scores more than zero */
+    const uint16_t *legal;       /* [free][face]: the categories open to five equal dice */
+    const uint8_t *joker;        /* [free][face]: whether they are a joker */
+    const int16_t *fives;        /* [face]: place of the roll of five equal dice */
+} yc_moves;
+
+/* What one outcome is worth: lane i reads row[i + shift], `below` left of the row and `above` right of it, and
+ * adds `add`. Beside the value a second one may travel: second[i + shift] + slope * (the row's value) + second_add. */
+typedef struct {
+    const double *row, *second;
+    ptrdiff_t shift, length;
+    double below, above, add;
+    double second_below, second_above, slope, second_add;
+} yc_source;
+
+/* Which staged vectors each roll chooses from, in one state of the scorecard. */
+typedef struct {
+    int n_slots;                         /* outcomes in use */
+    int n_zeros;                         /* the first of them score zero; their maximum is worked out once */
+    uint16_t outcome[YC_MAX_OUTCOMES];   /* of a slot */
+    uint16_t slot[YC_MAX_OUTCOMES];      /* of an outcome */
+    uint16_t row[YC_ROLLS];              /* of a roll */
+    uint16_t legal[YC_ROLLS];            /* categories open to a roll */
+    /* Rolls sorted by the number of their slots, first those that may also take a zero, then the others. */
+    uint16_t first[2][YC_CATEGORIES + 2];
+    uint16_t roll[YC_ROLLS];
+    uint16_t slots[YC_ROLLS * YC_CATEGORIES];
+} yc_program;
+
+/* Work space of one thread. */
+typedef struct {
+    double *value, *second;             /* [YC_KEEPS][YC_WIDEST] */
+    double *slots, *second_slots;       /* [n_outcomes][YC_WIDEST] */
+} yc_scratch;
+
+typedef struct {
+    const char *name;
+    int width;
+    int (*runs_here)(void);
+    /* The value of playing best; with `second_out`, also the greatest second value among the best plays. */
+    void (*best)(const yc_program *, const yc_source *, yc_scratch *, ptrdiff_t n, double *out, double *second_out);
+    /* What the best play decides, [stage][roll][lane]: first keep, second keep, category. */
+    void (*choose)(const yc_program *, const yc_moves *, const yc_source *, yc_scratch *, ptrdiff_t n, uint16_t *out);
+    /* The value of playing as decided, every lane by its own decisions, or all by one lane's. */
+    void (*follow)(const yc_program *, const yc_moves *, const yc_source *, yc_scratch *, ptrdiff_t n,
+                   const uint16_t *decisions, ptrdiff_t n_decided, double *out, double *second_out);
+    /* The most that the luckiest roll can bring. */
+    void (*most)(const yc_program *, const yc_source *, yc_scratch *, ptrdiff_t n, double *out);
+    /* The two rerolls alone, on whatever the work space holds: the floor under every turn. */
+    void (*rerolls)(yc_scratch *, int times);
+} yc_isa;
+
+/* All instruction sets compiled in, fastest first; NULL ends the list. */
+extern const yc_isa *const yc_isas[];
+
+/* Prepare a state of the scorecard. With `merge_zeros`, a roll may score zero in any free category that can score
+ * zero at all, where more points are never worse this changes nothing, and it saves most of the comparisons. */
+void yc_prepare(const yc_moves *, unsigned free, int chip, int merge_zeros, yc_program *);
+
+#endif

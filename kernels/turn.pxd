@@ -1,0 +1,76 @@
+# What other kernels see of the turn.
+
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int16_t, uint8_t, uint16_t
+
+
+cdef extern from "turn.h" nogil:
+    enum:
+        YC_ROLLS
+        YC_FIRST_ROLL
+        YC_KEEPS
+        YC_FACES
+        YC_CATEGORIES
+        YC_WIDEST
+        YC_VARIANTS
+        YC_MAX_OUTCOMES
+
+    ctypedef struct yc_moves:
+        int n_categories, n_outcomes
+        const int16_t *outcome_of
+        const uint16_t *scoring
+        const uint16_t *legal
+        const uint8_t *joker
+        const int16_t *fives
+
+    ctypedef struct yc_source:
+        const double *row
+        const double *second
+        ptrdiff_t shift, length
+        double below, above, add
+        double second_below, second_above, slope, second_add
+
+    ctypedef struct yc_program:
+        uint16_t legal[YC_ROLLS]
+
+    ctypedef struct yc_scratch:
+        double *value
+        double *second
+        double *slots
+        double *second_slots
+
+    ctypedef struct yc_isa:
+        const char *name
+        int width
+        int (*runs_here)() noexcept nogil
+        void (*best)(const yc_program *, const yc_source *, yc_scratch *, ptrdiff_t, double *, double *) noexcept nogil
+        void (*choose)(const yc_program *, const yc_moves *, const yc_source *, yc_scratch *, ptrdiff_t,
+                       uint16_t *) noexcept nogil
+        void (*follow)(const yc_program *, const yc_moves *, const yc_source *, yc_scratch *, ptrdiff_t,
+                       const uint16_t *, ptrdiff_t, double *, double *) noexcept nogil
+        void (*most)(const yc_program *, const yc_source *, yc_scratch *, ptrdiff_t, double *) noexcept nogil
+        void (*rerolls)(yc_scratch *, int) noexcept nogil
+
+    const yc_isa *const *yc_isas
+    void yc_prepare(const yc_moves *, unsigned int, int, int, yc_program *)
+
+
+cdef struct outcome_t:
+    int category, points, upper, chip
+
+
+cdef class Turn:
+    cdef readonly object moves
+    cdef readonly str isa
+    cdef readonly int n_outcomes
+    cdef readonly unsigned int all_free
+    cdef yc_moves tables
+    cdef const yc_isa *run
+    cdef yc_program program
+    cdef yc_scratch scratch
+    cdef void *memory
+    cdef outcome_t *outcomes
+    cdef yc_source *sources
+
+    cdef Py_ssize_t open(self, unsigned int free, bint chip, values, second, bint merge_zeros) except -1
+    cdef void prepare(self, unsigned int free, int chip, int merge_zeros) noexcept nogil

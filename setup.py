@@ -1,0 +1,80 @@
+"""Builds the kernels: writes the lattice header, then compiles Cython and C. Everything else is in pyproject.toml.
+
+YAHTZEE_CLUSTER_BUILD=debug turns bounds checks and assertions on, =sanitize adds the address and undefined-behaviour
+sanitizers to them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CCompilerError, ExecError, PlatformError
+
+ROOT = Path(__file__).resolve().parent
+MODE = os.environ.get("YAHTZEE_CLUSTER_BUILD", "release")
+GENERATED = Path("build") / "generated"
+KERNELS = ("turn", "uppers", "needs")
+MODES = {
+    "release": ["-O2"],
+    "debug": ["-O1", "-g", "-DYC_DEBUG"],
+    "sanitize": ["-O1", "-g", "-DYC_DEBUG", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+}
+if MODE not in MODES:
+    sys.exit(f"YAHTZEE_CLUSTER_BUILD: expected one of {', '.join(MODES)}, found {MODE!r}")
+
+
+def extension(name: str) -> Extension:
+    # No instruction is ever fused or reordered: every machine computes the same bits.
+    flags = [*MODES[MODE], "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused-function"]
+    return Extension(
+        f"yahtzee_cluster.kernels.{name}",
+        [f"yahtzee_cluster/kernels/{name}.pyx", *(["kernels/turn.c"] if name == "turn" else [])],
+        include_dirs=["kernels", str(GENERATED)],
+        depends=["kernels/turn.h", "kernels/turn_body.h", "kernels/lattice.py", "yahtzee_cluster/dice.py"],
+        extra_compile_args=flags,
+        extra_link_args=[flag for flag in flags if flag.startswith("-fsanitize")],
+    )
+
+
+class BuildKernels(build_ext):
+    """Compile, after the generator has written what there is to compile; say plainly when there is no compiler."""
+
+    def run(self) -> None:
+        spec = importlib.util.spec_from_file_location("_lattice", ROOT / "kernels" / "lattice.py")
+        assert spec is not None and spec.loader is not None
+        lattice = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(lattice)
+        lattice.write(ROOT / GENERATED / "lattice.h")
+        try:
+            super().run()
+        except (CCompilerError, ExecError, PlatformError) as error:
+            print(f"The kernels need a working C compiler and Python's headers (gcc, python3-dev): {error}", file=sys.stderr)
+            sys.exit(2)
+
+
+checked = MODE != "release"
+setup(
+    packages=["yahtzee_cluster", "yahtzee_cluster.kernels", "yahtzee_cluster.objectives"],
+    package_data={"yahtzee_cluster": ["presets/*.toml", "py.typed"], "yahtzee_cluster.kernels": ["*.pyi"]},
+    ext_modules=cythonize(
+        [extension(name) for name in KERNELS],
+        build_dir=f"build/cython-{MODE}",
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": checked,
+            "wraparound": False,
+            "initializedcheck": checked,
+            "cdivision": not checked,
+            "warn.undeclared": False,
+            "warn.unused": True,
+            "warn.maybe_uninitialized": True,
+        },
+    ),
+    cmdclass={"build_ext": BuildKernels},
+)

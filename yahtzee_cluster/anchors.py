@@ -1,0 +1,134 @@
+"""The reduced states between turns: which exist, and where each has its place.
+
+An anchor is (free categories, upper total, chip).
+Once the upper bonus is paid or out of reach, the upper total no longer matters: all such totals are one anchor, the
+*closed* one, which loses nothing because the bonus is paid at the moment the total crosses the threshold.
+
+The anchors of one scorecard (free categories and chip) lie side by side, one *lane* each: lane 0 is closed, and
+lane i > 0 is the upper total `threshold - reserve - 1 + i`, where the reserve is the most that the free upper
+categories can still add.
+With this numbering, filling a category moves every lane by the same distance: scoring `gain` in one that could have
+brought `most` leads from lane i to lane i + gain - most; at or left of 0 the bonus is lost, beyond the last lane it is
+won.
+A few lanes stand for totals that no play reaches; they cost a little and disturb nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.dice import N_DICE
+from yahtzee_cluster.rules import Rules
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """One state between turns; `upper` is None where the bonus is decided."""
+
+    free: int
+    upper: int | None
+    chip: bool
+
+
+class Anchors:
+    """All anchors of a rule set."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        gains = [N_DICE * (category.face or 0) for category in rules.categories]
+        pays = 0 < rules.upper_threshold <= sum(gains)
+        self.bonus = rules.upper_bonus if pays else 0
+        self.threshold = rules.upper_threshold if pays else 1
+        self.most_gained = np.array(gains if pays else [0] * len(gains), np.int32)
+        """The most that each category can add to an upper total that still counts."""
+
+        free = np.arange(rules.all_free + 1)
+        self.reserve = _sums(self.most_gained)
+        """The most that the free categories can still add to the upper total."""
+        filled = self.reserve[-1] - self.reserve
+        self.n_lanes = np.minimum(self.threshold - 1, filled) - (self.threshold - self.reserve - 1) + 1
+        chips = np.where(rules.has_chip & (free & rules.yahtzee_box == 0), 2, 1)
+        sizes = self.n_lanes[:, None] * (np.arange(2)[None, :] < chips[:, None])
+        starts = np.cumsum(sizes.ravel()) - sizes.ravel()
+        self.place = np.where(sizes > 0, starts.reshape(sizes.shape), -1)
+        """[free, chip]: the place of lane 0, counted through all scorecards; -1 where there is no such scorecard."""
+        self.n_places = int(sizes.sum())
+
+    @cached_property
+    def exists(self) -> NDArray[np.bool_]:
+        """Whether some play reaches the anchor at each place."""
+        exists = np.zeros(self.n_places, bool)
+        for free, chip in np.argwhere(self.place >= 0):
+            totals = self._totals_of(int(free))
+            lowest = int(self.threshold - self.reserve[free])
+            lanes = exists[self.place[free, chip] :][: self.n_lanes[free]]
+            lanes[0] = totals & ((1 << max(lowest, 0)) - 1) or totals >> self.threshold
+            for lane in range(max(1, 1 - lowest + 0), len(lanes)):
+                lanes[lane] = totals >> (lowest - 1 + lane) & 1
+        return exists
+
+    def __len__(self) -> int:
+        return int(self.exists.sum())
+
+    @cached_property
+    def n_unmerged(self) -> int:
+        """How many anchors there would be with every upper total up to the threshold kept apart."""
+        below = (1 << self.threshold) - 1
+        chips = (self.place >= 0).sum(axis=1)
+        return sum(
+            int(chips[free]) * ((totals & below).bit_count() + (totals > below))
+            for free in range(len(chips))
+            for totals in [self._totals_of(free)]
+        )
+
+    def lane(self, free: int, upper: int) -> int:
+        """The lane of an upper total."""
+        if upper >= self.threshold:
+            return 0
+        return int(max(0, upper - (self.threshold - self.reserve[free] - 1)))
+
+    def index(self, anchor: Anchor) -> int:
+        """The place of an anchor."""
+        lane = 0 if anchor.upper is None else self.lane(anchor.free, anchor.upper)
+        return int(self.place[anchor.free, int(anchor.chip)]) + lane
+
+    def anchor(self, index: int) -> Anchor:
+        """The anchor at a place."""
+        flat = np.where(self.place.ravel() >= 0, self.place.ravel(), self.n_places)
+        candidates = np.flatnonzero(flat <= index)
+        scorecard = int(candidates[np.argmax(flat[candidates])])
+        free, chip = divmod(scorecard, 2)
+        lane = index - int(flat[scorecard])
+        upper = int(self.threshold - self.reserve[free] - 1 + lane) if lane else None
+        return Anchor(free, upper, bool(chip))
+
+    def _totals_of(self, free: int) -> int:
+        """The upper totals that can stand when these categories are free, as a set of bits."""
+        return self._totals[free]
+
+    @cached_property
+    def _totals(self) -> list[int]:
+        """For every set of free categories: bit t is set where the filled ones can have brought a total of t."""
+        faces = [int(most) // N_DICE for most in self.most_gained]
+        totals = [0] * len(self.reserve)
+        totals[-1] = 1
+        for free in reversed(range(len(totals) - 1)):
+            filled = ~free & (len(totals) - 1)
+            category = (filled & -filled).bit_length() - 1
+            face = faces[category]
+            before = totals[free | 1 << category]
+            for count in range(N_DICE + 1 if face else 1):
+                totals[free] |= before << (face * count)
+        return totals
+
+
+def _sums(values: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The sum of the chosen values, for every set of them."""
+    sums = np.zeros(1, np.int32)
+    for value in values:
+        sums = np.concatenate([sums, sums + value])
+    return sums

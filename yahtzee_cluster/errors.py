@@ -1,0 +1,39 @@
+"""Everything this program refuses, as one small tree of exceptions.
+
+Each error carries its facts as attributes, and its message is one sentence that says what to do next.
+The command line prints the message alone and leaves with `exit_code`.
+"""
+
+from __future__ import annotations
+
+
+class YahtzeeClusterError(Exception):
+    """Root of the tree: the run could not be completed."""
+
+    exit_code = 1
+
+
+class UsageError(YahtzeeClusterError):
+    """The request cannot be met as it stands; another request can."""
+
+    exit_code = 2
+
+
+class RulesError(UsageError):
+    """A rule set is unknown, unreadable or contradicts itself."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(source, problem)
+        self.source = source
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.problem}"
+
+
+class KernelMissing(YahtzeeClusterError):
+    """The compiled kernels are not installed, or cannot run here."""
+
+
+class KernelArgumentError(UsageError, ValueError):
+    """A kernel was handed an array of the wrong type, shape or contents."""

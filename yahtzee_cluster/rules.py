@@ -1,0 +1,370 @@
+"""The game as data: categories and their points, bonuses, and what a joker may do.
+
+A rule set is a value, read from TOML.
+The presets are files of the same form as a user's own, so whatever a preset can say, a user can say.
+This is the one module that the fast program and its judge (`reference.py`) share:
+it defines what a game *is*, one roll at a time and without a thought for speed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from yahtzee_cluster.dice import FACES, N_DICE, Keep
+from yahtzee_cluster.errors import RulesError
+
+MAX_CATEGORIES = 16
+MAX_POINTS = 1000
+
+Joker = Literal["none", "free", "forced"]
+Points = int | Literal["sum", "matching"]
+
+_PRESETS = resources.files("yahtzee_cluster") / "presets"
+
+
+@dataclass(frozen=True)
+class Category:
+    """One box of the scorecard: which rolls it accepts and what they score; any other roll scores zero.
+
+    At most one of `face`, `groups`, `run` and `faces` says what is accepted; with none of them, everything is.
+    """
+
+    name: str
+    points: Points
+    face: int | None = None
+    """Accepts dice of this face, and adds what it scores to the upper total."""
+    groups: tuple[int, ...] = ()
+    """Accepts so many equal dice each: (3, 2) is a full house."""
+    distinct: bool = True
+    """Whether the groups must show different faces."""
+    run: int | None = None
+    """Accepts so many consecutive faces."""
+    faces: tuple[int, ...] = ()
+    """Accepts rolls that show each of these faces."""
+    joker: bool = False
+    """Whether a joker scores here in full."""
+
+    def score(self, roll: Keep) -> int:
+        """What a roll scores here by itself, without joker or bonus."""
+        matching = self._matching(roll)
+        if matching is None:
+            return 0
+        if self.points == "matching":
+            return matching
+        return sum(roll) if self.points == "sum" else self.points
+
+    def _matching(self, roll: Keep) -> int | None:
+        """Sum of the dice that fit the pattern, at its best; None where the roll does not fit."""
+        if self.face is not None:
+            return self.face * roll.count(self.face)
+        if self.groups:
+            return max(
+                (
+                    sum(size * face for size, face in zip(self.groups, faces, strict=True))
+                    for faces in product(FACES, repeat=len(self.groups))
+                    if self._grouped(roll, faces)
+                ),
+                default=None,
+            )
+        wanted = [self.faces] if self.faces else _runs(self.run) if self.run else [()]
+        return sum(roll) if any(set(faces) <= set(roll) for faces in wanted) else None
+
+    def _grouped(self, roll: Keep, faces: tuple[int, ...]) -> bool:
+        if self.distinct and len(set(faces)) < len(faces):
+            return False
+        needed = dict.fromkeys(faces, 0)
+        for size, face in zip(self.groups, faces, strict=True):
+            needed[face] += size
+        return all(roll.count(face) >= n for face, n in needed.items())
+
+
+def _runs(length: int) -> list[tuple[int, ...]]:
+    return [tuple(range(first, first + length)) for first in range(1, len(FACES) + 2 - length)]
+
+
+@dataclass(frozen=True)
+class Play:
+    """One legal way to score a roll, and what it changes."""
+
+    category: int
+    points: int
+    """With the extra bonus, without the upper bonus."""
+    upper: int
+    """What it adds to the upper total."""
+    chip: bool
+    """Whether the Yahtzee box holds points afterwards."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A game of five dice. A set of free categories is an integer: bit c stands for `categories[c]`."""
+
+    name: str
+    categories: tuple[Category, ...]
+    upper_threshold: int = 0
+    upper_bonus: int = 0
+    extra_bonus: int = 0
+    joker: Joker = "none"
+    yahtzee: str | None = None
+    source: str = ""
+    published_mean: str | None = None
+    published_std: str | None = None
+
+    @property
+    def all_free(self) -> int:
+        return (1 << len(self.categories)) - 1
+
+    @property
+    def yahtzee_box(self) -> int:
+        """The Yahtzee category as a set of one, or the empty set where the rules have no use for it."""
+        return self._set_of(lambda category: category.name == self.yahtzee)
+
+    @property
+    def lower_boxes(self) -> int:
+        return self._set_of(lambda category: category.face is None)
+
+    def boxes_of(self, face: int) -> int:
+        """The upper categories of one face, as a set."""
+        return self._set_of(lambda category: category.face == face)
+
+    @property
+    def has_chip(self) -> bool:
+        """Whether it matters later that the Yahtzee box was filled with points."""
+        return self.extra_bonus > 0
+
+    def plays(self, free: int, chip: bool, roll: Keep) -> list[Play]:
+        """Every legal way to score a roll, in the order of the categories."""
+        again = len(set(roll)) == 1 and self.yahtzee is not None and not free & self.yahtzee_box
+        extra = self.extra_bonus if again and chip else 0
+        joker = False
+        legal = free
+        if again and self.joker != "none":
+            own = free & self.boxes_of(roll[0])
+            joker = not own
+            if self.joker == "forced":
+                legal = own or free & self.lower_boxes or free
+        plays = []
+        for index, category in enumerate(self.categories):
+            if not legal >> index & 1:
+                continue
+            points = category.score(roll)
+            if joker and category.joker:
+                assert isinstance(category.points, int)
+                points = category.points
+            plays.append(
+                Play(
+                    category=index,
+                    points=points + extra,
+                    upper=points if category.face is not None else 0,
+                    chip=self.has_chip and (chip or (category.name == self.yahtzee and points > 0)),
+                )
+            )
+        return plays
+
+    def upper_bonus_for(self, upper: int, gained: int) -> int:
+        """The bonus paid when an upper total grows from `upper` by `gained`: once, at the crossing."""
+        return self.upper_bonus if upper < self.upper_threshold <= upper + gained else 0
+
+    def _set_of(self, belongs: Any) -> int:
+        return sum(1 << index for index, category in enumerate(self.categories) if belongs(category))
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def preset_names() -> list[str]:
+    """The names of the built-in rule sets, the default first."""
+    names = (Path(entry.name).stem for entry in _PRESETS.iterdir() if entry.name.endswith(".toml"))
+    return sorted(names, key=lambda name: (name != "yahtzee", name))
+
+
+def preset_text(name: str) -> str:
+    """A built-in rule set as TOML, ready to edit."""
+    if name not in preset_names():
+        raise RulesError(name, f"no such rule set; known are {', '.join(preset_names())}, or give a .toml file")
+    return (_PRESETS / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def load_rules(name_or_file: str) -> Rules:
+    """The rule set that a name or the path of a TOML file stands for."""
+    if name_or_file.endswith(".toml"):
+        try:
+            text = Path(name_or_file).read_text(encoding="utf-8")
+        except OSError as error:
+            raise RulesError(name_or_file, f"cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise RulesError(name_or_file, "is not UTF-8 text") from error
+    else:
+        text = preset_text(name_or_file)
+    return parse_rules(text, source=name_or_file)
+
+
+def parse_rules(text: str, source: str) -> Rules:
+    """Read a rule set from TOML text; `source` is what an error message calls it."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RulesError(source, f"is not valid TOML: {error}") from error
+    fields = _Fields(table, source)
+    rules = Rules(
+        name=fields.text("name"),
+        categories=_categories(fields),
+        upper_threshold=fields.integer("upper_threshold", 0, low=1, high=MAX_POINTS),
+        upper_bonus=fields.integer("upper_bonus", 0, low=0, high=MAX_POINTS),
+        extra_bonus=fields.integer("extra_bonus", 0, low=0, high=MAX_POINTS),
+        joker=fields.choice("joker", get_args(Joker), "none"),
+        yahtzee=fields.optional_text("yahtzee"),
+        source=fields.optional_text("source") or "",
+        published_mean=fields.optional_text("published_mean"),
+        published_std=fields.optional_text("published_std"),
+    )
+    fields.refuse_unknown()
+    _check_bonuses(rules, fields)
+    return rules
+
+
+def _categories(fields: _Fields) -> tuple[Category, ...]:
+    tables = fields.take("category", None)
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise fields.error("category", f"expected 1 to {MAX_CATEGORIES} [[category]] tables", tables)
+    if not 1 <= len(tables) <= MAX_CATEGORIES:
+        raise fields.error("category", f"expected 1 to {MAX_CATEGORIES} [[category]] tables", len(tables))
+    categories: list[Category] = []
+    for number, table in enumerate(tables, start=1):
+        category = _category(_Fields(table, fields.source, prefix=f"category {number}: "))
+        if category.name in (other.name for other in categories):
+            raise fields.error(f"category {number}: name", "expected a name not used before", category.name)
+        categories.append(category)
+    return tuple(categories)
+
+
+def _category(fields: _Fields) -> Category:
+    name = fields.text("name")
+    fields.prefix = f"category {name}: "
+    patterns = [key for key in ("face", "groups", "run", "faces") if key in fields.table]
+    if len(patterns) > 1:
+        raise fields.error(patterns[1], f"expected at most one pattern, besides {patterns[0]}", fields.table[patterns[1]])
+    category = Category(
+        name=name,
+        points=fields.points(patterns),
+        face=fields.integer("face", None, low=1, high=max(FACES)),
+        groups=fields.integers("groups", low=2, high=N_DICE),
+        distinct=fields.flag("distinct", True),
+        run=fields.integer("run", None, low=2, high=N_DICE),
+        faces=fields.integers("faces", low=1, high=max(FACES)),
+        joker=fields.flag("joker", False),
+    )
+    fields.refuse_unknown()
+    if sum(category.groups) > N_DICE:
+        raise fields.error("groups", f"expected groups of at most {N_DICE} dice together", list(category.groups))
+    if len(set(category.faces)) < len(category.faces) or len(category.faces) > N_DICE:
+        raise fields.error("faces", f"expected at most {N_DICE} different faces", list(category.faces))
+    if not category.distinct and not category.groups:
+        raise fields.error("distinct", "expected only beside groups", False)
+    if category.joker and not isinstance(category.points, int):
+        raise fields.error("joker", "expected only beside a fixed number of points", True)
+    return category
+
+
+def _check_bonuses(rules: Rules, fields: _Fields) -> None:
+    if bool(rules.upper_bonus) != bool(rules.upper_threshold):
+        missing = "upper_threshold" if rules.upper_bonus else "upper_bonus"
+        raise fields.error(missing, "expected upper_threshold and upper_bonus both or neither", "nothing")
+    names = [category.name for category in rules.categories]
+    if rules.yahtzee is not None:
+        if rules.yahtzee not in names:
+            raise fields.error("yahtzee", "expected the name of a category", rules.yahtzee)
+        if rules.categories[names.index(rules.yahtzee)].groups != (N_DICE,):
+            raise fields.error("yahtzee", f"expected a category with groups = [{N_DICE}]", rules.yahtzee)
+    elif rules.extra_bonus or rules.joker != "none":
+        raise fields.error("yahtzee", "expected the name of the Yahtzee category, for extra_bonus and joker", "nothing")
+
+
+class _Fields:
+    """A TOML table being read: hands out each field checked, and knows which it was never asked for."""
+
+    def __init__(self, table: Mapping[str, Any], source: str, prefix: str = "") -> None:
+        self.table = table
+        self.source = source
+        self.prefix = prefix
+        self._asked: list[str] = []
+
+    def error(self, key: str, expected: str, found: object) -> RulesError:
+        return RulesError(self.source, f"{self.prefix}{key}: {expected}, found {_shown(found)}")
+
+    def take(self, key: str, default: Any) -> Any:
+        self._asked.append(key)
+        return self.table.get(key, default)
+
+    def refuse_unknown(self) -> None:
+        for key, value in self.table.items():
+            if key not in self._asked:
+                raise self.error(key, f"expected no such field, only {', '.join(self._asked)}", value)
+
+    def text(self, key: str) -> str:
+        value = self.optional_text(key)
+        if not value:
+            raise self.error(key, "expected a text", "nothing" if value is None else value)
+        return value
+
+    def optional_text(self, key: str) -> str | None:
+        value = self.take(key, None)
+        if value is not None and not (isinstance(value, str) and value.isprintable()):
+            raise self.error(key, "expected a text on one line", value)
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.take(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, "expected true or false", value)
+        return value
+
+    def choice(self, key: str, choices: tuple[Any, ...], default: Any) -> Any:
+        value = self.take(key, default)
+        if value not in choices:
+            raise self.error(key, f"expected one of {', '.join(choices)}", value)
+        return value
+
+    def integer(self, key: str, default: Any, low: int, high: int) -> Any:
+        value = self.take(key, None)
+        if value is None:
+            return default
+        if not _is_integer(value, low, high):
+            raise self.error(key, f"expected a whole number from {low} to {high}", value)
+        return value
+
+    def integers(self, key: str, low: int, high: int) -> tuple[int, ...]:
+        value = self.take(key, None)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not value or not all(_is_integer(item, low, high) for item in value):
+            raise self.error(key, f"expected a list of whole numbers from {low} to {high}", value)
+        return tuple(value)
+
+    def points(self, patterns: list[str]) -> Points:
+        value = self.take("points", "matching" if patterns == ["face"] else None)
+        if patterns == ["face"]:
+            if value != "matching":
+                raise self.error("points", 'expected "matching" or nothing beside face', value)
+        elif value != "sum" and (value != "matching" or patterns != ["groups"]):
+            if not _is_integer(value, 0, MAX_POINTS):
+                words = '"sum" or "matching"' if patterns == ["groups"] else '"sum"'
+                expected = f"expected {words} or a whole number from 0 to {MAX_POINTS}"
+                raise self.error("points", expected, "nothing" if value is None else value)
+        return value  # type: ignore[no-any-return]
+
+
+def _is_integer(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _shown(value: object) -> str:
+    text = value if value == "nothing" else repr(value)
+    assert isinstance(text, str)
+    return text if len(text) <= 60 else text[:57] + "..."
