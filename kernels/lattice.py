@@ -1,14 +1,21 @@
 """Writes `lattice.h`: the turn's lattice as straight-line C.
 
-Index tables would cost more than the arithmetic they steer, so each pass over the lattice is unrolled here,
-once for every machine: `turn_body.h` supplies the vector type and its few operations as macros.
-Each sum and each maximum is written in one fixed order, so that every machine computes the same bits.
+Index tables would cost more than the arithmetic they steer, and code for all 462 keeps would not fit where a
+processor keeps decoded instructions.
+So the lattice is cut into 56 *blocks*: keeps that agree in their fours, fives and sixes.
+All blocks with equally many such dice have the same inside, and a neighbour in another block stands at the same
+position there.
+Straight-line code for one inside, run over the blocks by a short loop, therefore needs nothing but constant offsets.
+
+`turn_body.h` supplies the vector type and its few operations as macros, once for each instruction set.
+Every sum is written in one fixed order, so that every machine computes the same bits.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from itertools import combinations_with_replacement
 from pathlib import Path
 from types import ModuleType
 
@@ -24,70 +31,178 @@ def _load_dice() -> ModuleType:
 
 
 dice = _load_dice()
+INSIDE_FACES = (1, 2, 3)
+BLOCK_FACES = (4, 5, 6)
 
 
-def sum_of(terms: list[str]) -> str:
-    """A balanced sum: short chains for the processor, and one order for everybody."""
+def _multisets(faces: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [keep for size in range(dice.N_DICE + 1) for keep in combinations_with_replacement(faces, size)]
+
+
+INSIDES = _multisets(INSIDE_FACES)
+BLOCKS = _multisets(BLOCK_FACES)
+POSITION = {inside: position for position, inside in enumerate(INSIDES)}
+
+
+def insides(block_size: int, n_dice: int = dice.N_DICE) -> list[tuple[int, ...]]:
+    """What can stand inside a block of so many dice, without exceeding `n_dice` together: fewest dice first."""
+    return [inside for inside in INSIDES if len(inside) + block_size <= n_dice]
+
+
+def _starts() -> dict[tuple[int, ...], int]:
+    starts, start = {}, 0
+    for block in BLOCKS:
+        starts[block] = start
+        start += len(insides(len(block)))
+    return starts
+
+
+START = _starts()
+
+
+def place_of(keep: tuple[int, ...]) -> int:
+    """Where the vector of a keep lies."""
+    block = tuple(face for face in keep if face in BLOCK_FACES)
+    return START[block] + POSITION[keep[: len(keep) - len(block)]]
+
+
+def with_die(keep: tuple[int, ...], face: int) -> tuple[int, ...]:
+    return tuple(sorted((*keep, face)))
+
+
+def without_die(keep: tuple[int, ...], face: int) -> tuple[int, ...]:
+    place = keep.index(face)
+    return keep[:place] + keep[place + 1 :]
+
+
+def chain(operation: str, terms: list[str]) -> str:
+    """One term after the other: the one order for everybody, and each operand can come straight from memory."""
+    result = terms[0]
+    for term in terms[1:]:
+        result = f"{operation}({result}, {term})"
+    return result
+
+
+def tree(operation: str, terms: list[str]) -> str:
+    """A balanced tree, where a chain would be long enough to wait for."""
     if len(terms) == 1:
         return terms[0]
     half = (len(terms) + 1) // 2
-    return f"ADD({sum_of(terms[:half])}, {sum_of(terms[half:])})"
+    return f"{operation}({tree(operation, terms[:half])}, {tree(operation, terms[half:])})"
 
 
-def function(name: str, arguments: str, body: Iterator[str], result: str = "void") -> str:
-    lines = "\n".join(f"    {line}" for line in body)
-    return f"static NOINLINE {result} YC({name})({arguments})\n{{\n{lines}\n}}\n"
+def table(name: str, rows: list[list[int]]) -> str:
+    body = ", ".join("{" + ", ".join(map(str, row)) + "}" for row in rows)
+    return f"static const uint16_t {name}[{len(rows)}][{len(rows[0])}] = {{{body}}};"
 
 
-def means() -> Iterator[str]:
+def over_blocks(name: str, neighbours: list[list[int]], vectors: str, body: Iterator[str]) -> Iterator[str]:
+    """A loop over blocks: p stands at the start of the block itself, q0, q1, … at those of its neighbours."""
+    n_neighbours = len(neighbours[0]) - 1
+    yield f"for (int i = 0; i < {len(neighbours)}; i++) {{"
+    yield f"    const uint16_t *start = {name}[i];"
+    for vector, p, q in (("v", "p", "q"), ("w", "s", "t")):
+        if vector in vectors:
+            yield f"    vec *{p} = {vector} + start[0];"
+            for n in range(n_neighbours):
+                yield f"    const vec *{q}{n} = {vector} + start[{n + 1}];"
+    for line in body:
+        yield f"    {line}"
+    yield "}"
+
+
+def means() -> tuple[list[str], list[str]]:
     """The value of a keep is the mean of its six children, largest keeps first."""
-    yield "const vec sixth = SET1(1.0 / 6.0);"
-    for keep in reversed(range(dice.FIRST_ROLL)):
-        children = [f"v[{child}]" for child in dice.CHILDREN[keep]]
-        yield f"v[{keep}] = MUL({sum_of(children)}, sixth);"
+    tables, lines = [], ["const vec sixth = SET1(1.0 / 6.0);"]
+    for size in reversed(range(dice.N_DICE)):
+        name = f"above_{size}"
+        neighbours = [
+            [START[block], *(START[with_die(block, face)] for face in BLOCK_FACES)]
+            for block in BLOCKS
+            if len(block) == size
+        ]
+        tables.append(table(name, neighbours))
+        lines += over_blocks(name, neighbours, "v", _means_inside(size))
+    return tables, lines
 
 
-def maxima() -> Iterator[str]:
-    """The best of a keep and everything inside it, smallest keeps first."""
-    for keep in range(1, len(dice.KEEPS)):
-        best = f"v[{keep}]"
-        for parent in dice.PARENTS[keep]:
-            best = f"MAX({best}, v[{parent}])"
-        yield f"v[{keep}] = {best};"
+def _means_inside(size: int) -> Iterator[str]:
+    for inside in reversed(insides(size, dice.N_DICE - 1)):
+        here = POSITION[inside]
+        children = [f"p[{POSITION[with_die(inside, face)]}]" for face in INSIDE_FACES]
+        children += [f"q{n}[{here}]" for n in range(len(BLOCK_FACES))]
+        yield f"p[{here}] = MUL({chain('ADD', children)}, sixth);"
 
 
-def choices() -> Iterator[str]:
-    """As `maxima`; beside it, the greatest second value among those that attain the maximum."""
-    yield "vec best, bar, second;"
-    for keep in range(1, len(dice.KEEPS)):
-        candidates = [keep, *dice.PARENTS[keep]]
-        best = f"v[{keep}]"
-        for parent in dice.PARENTS[keep]:
-            best = f"MAX({best}, v[{parent}])"
-        yield f"best = {best}; bar = BAR(best); second = LEAST;"
-        for candidate in candidates:
-            yield f"second = MAX_WHERE(second, v[{candidate}], bar, w[{candidate}]);"
-        yield f"v[{keep}] = best; w[{keep}] = second;"
+def maxima(with_second: bool) -> tuple[list[str], list[str]]:
+    """The best of a keep and everything inside it, smallest keeps first.
+
+    With second values, also the greatest of those that stand beside a best one.
+    """
+    tables, lines = [], ["vec best, bar, second;"] if with_second else []
+    for size in range(dice.N_DICE + 1):
+        for n_faces in range(min(size, 1), min(size, len(BLOCK_FACES)) + 1):
+            name = f"below_{size}_{n_faces}"
+            neighbours = [
+                [START[block], *(START[without_die(block, face)] for face in sorted(set(block)))]
+                for block in BLOCKS
+                if len(block) == size and len(set(block)) == n_faces
+            ]
+            tables.append(table(name, neighbours))
+            body = _maxima_inside(size, n_faces, with_second)
+            lines += over_blocks(name, neighbours, "vw" if with_second else "v", body)
+    return tables, lines
+
+
+def _maxima_inside(size: int, n_faces: int, with_second: bool) -> Iterator[str]:
+    for inside in insides(size):
+        here = POSITION[inside]
+        places = [("p", "s", here)]
+        places += [("p", "s", POSITION[without_die(inside, face)]) for face in sorted(set(inside))]
+        places += [(f"q{n}", f"t{n}", here) for n in range(n_faces)]
+        best = chain("MAX", [f"{value}[{position}]" for value, _, position in places])
+        if with_second:
+            yield f"best = {best}; bar = BAR(best); second = LEAST;"
+            for value, second, position in places:
+                yield f"second = MAX_WHERE(second, {value}[{position}], bar, {second}[{position}]);"
+            yield f"p[{here}] = best; s[{here}] = second;"
+        elif len(places) > 1:
+            yield f"p[{here}] = {best};"
 
 
 def expectation() -> Iterator[str]:
     """The mean over the 7776 throws of all dice, rolls that are equally likely added up first."""
     by_ways: dict[int, list[str]] = {}
-    for place, ways in enumerate(dice.ROLL_WAYS):
-        by_ways.setdefault(ways, []).append(f"v[{dice.FIRST_ROLL + place}]")
-    terms = [f"MUL({sum_of(rolls)}, SET1({ways}.0))" for ways, rolls in sorted(by_ways.items())]
-    yield f"return MUL({sum_of(terms)}, SET1(1.0 / {sum(dice.ROLL_WAYS)}.0));"
+    for roll, ways in zip(dice.ROLLS, dice.ROLL_WAYS, strict=True):
+        by_ways.setdefault(ways, []).append(f"v[{place_of(roll)}]")
+    terms = [f"MUL({tree('ADD', rolls)}, SET1({ways}.0))" for ways, rolls in sorted(by_ways.items())]
+    yield f"return MUL({tree('ADD', terms)}, SET1(1.0 / {sum(dice.ROLL_WAYS)}.0));"
+
+
+def function(name: str, arguments: str, body: Iterator[str] | list[str], result: str = "void") -> str:
+    lines = "\n".join(f"    {line}" for line in body)
+    return f"static NOINLINE {result} YC({name})({arguments})\n{{\n{lines}\n}}\n"
 
 
 def header() -> str:
     """The text of `lattice.h`."""
+    above, means_lines = means()
+    below, maxima_lines = maxima(with_second=False)
+    _, choices_lines = maxima(with_second=True)
     return "\n".join(
         [
-            "/* Written by kernels/lattice.py; included by turn_body.h once for each instruction set. */",
-            function("means", "vec *v", means()),
-            function("maxima", "vec *v", maxima()),
-            function("choices", "vec *v, vec *w", choices()),
+            "/* Written by kernels/lattice.py; included by turn.c for the tables, then for each instruction set. */",
+            "#ifndef YC",
+            f"static const uint16_t place_of[] = {{{', '.join(str(place_of(keep)) for keep in dice.KEEPS)}}};",
+            *above,
+            *below,
+            "#else",
+            function("means", "vec *v", means_lines),
+            function("maxima", "vec *v", maxima_lines),
+            function("choices", "vec *v, vec *w", choices_lines),
             function("expectation", "const vec *v", expectation(), result="vec"),
+            "#endif",
+            "",
         ]
     )
 

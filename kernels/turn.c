@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lattice.h"
+
 #ifdef YC_DEBUG
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,29 +22,36 @@
 
 #if defined(__GNUC__)
 #define NOINLINE __attribute__((noinline))
+#define ALWAYS_INLINE __attribute__((always_inline))
 #else
 #define NOINLINE
+#define ALWAYS_INLINE
 #endif
 
 /* ------------------------------------------------------------------------------------------------- program */
 
-static int lowest_bit(unsigned set)
+static inline int lowest_bit(unsigned set)
 {
+#if defined(__GNUC__)
+    return __builtin_ctz(set);
+#else
     int bit = 0;
     while (!(set >> bit & 1))
         bit++;
     return bit;
+#endif
 }
 
-static int size_of(unsigned set)
+/* The size of a set of categories, bits added up side by side: a processor's own instruction is not always there. */
+static inline unsigned size_of(unsigned set)
 {
-    int size = 0;
-    for (; set; set &= set - 1)
-        size++;
-    return size;
+    set -= set >> 1 & 0x5555;
+    set = (set & 0x3333) + (set >> 2 & 0x3333);
+    set = (set + (set >> 4)) & 0x0f0f;
+    return (set + (set >> 8)) & 0x1f;
 }
 
-static uint16_t slot_of(yc_program *program, int outcome)
+static inline uint16_t slot_of(yc_program *program, int outcome)
 {
     CHECK(0 <= outcome && outcome < YC_MAX_OUTCOMES);
     if (program->slot[outcome] == UINT16_MAX) {
@@ -69,53 +78,47 @@ static void look_up_rolls(const yc_moves *moves, unsigned free, int chip, yc_pro
     }
 }
 
-void yc_prepare(const yc_moves *moves, unsigned free, int chip, int merge_zeros, yc_program *program)
+void yc_prepare(const yc_moves *moves, unsigned free, int chip, int merge_zeros, size_t vector,
+                yc_program *program)
 {
-    uint16_t chosen[YC_ROLLS];
-    uint16_t members[2][YC_CATEGORIES + 1] = {{0}};
-    unsigned with_zero = 0;
+    uint16_t chosen[YC_ROLLS], sorted[YC_ROLLS], next[2][YC_CATEGORIES + 1] = {{0}};
+    uint8_t alone[YC_ROLLS], size[YC_ROLLS];
 
-    program->n_slots = program->n_zeros = 0;
-    memset(program->slot, 0xff, sizeof program->slot);
-    look_up_rolls(moves, free, chip, program);
-
+    program->n_slots = 0;
+    memset(program->slot, 0xff, (size_t)moves->n_outcomes * sizeof *program->slot);
     if (merge_zeros)
-        for (int roll = 0; roll < YC_ROLLS; roll++)
-            for (unsigned left = free & ~with_zero & ~moves->scoring[roll]; left; left &= left - 1) {
-                int category = lowest_bit(left);
-                with_zero |= 1u << category;
-                slot_of(program, moves->outcome_of[roll * YC_CATEGORIES + category]);
-            }
+        for (unsigned left = free; left; left &= left - 1)
+            if (moves->zero_of[lowest_bit(left)] >= 0)
+                slot_of(program, moves->zero_of[lowest_bit(left)]);
     program->n_zeros = program->n_slots;
 
+    look_up_rolls(moves, free, chip, program);
     for (int roll = 0; roll < YC_ROLLS; roll++) {
-        int alone = !merge_zeros || program->legal[roll] != free;
-        chosen[roll] = alone ? program->legal[roll] : (uint16_t)(free & moves->scoring[program->row[roll]]);
-        members[alone][size_of(chosen[roll])]++;
+        alone[roll] = !merge_zeros || program->legal[roll] != free;
+        chosen[roll] = alone[roll] ? program->legal[roll] : (uint16_t)(free & moves->scoring[program->row[roll]]);
+        size[roll] = (uint8_t)size_of(chosen[roll]);
+        next[alone[roll]][size[roll]]++;
     }
     uint16_t place = 0;
-    for (int alone = 0; alone < 2; alone++) {
-        for (int size = 0; size <= YC_CATEGORIES; size++) {
-            program->first[alone][size] = place;
-            place = (uint16_t)(place + members[alone][size]);
+    for (int group = 0; group < 2; group++) {
+        for (int n = 0; n <= YC_CATEGORIES; n++) {
+            uint16_t members = next[group][n];
+            program->first[group][n] = next[group][n] = place;
+            place = (uint16_t)(place + members);
         }
-        program->first[alone][YC_CATEGORIES + 1] = place;
+        program->first[group][YC_CATEGORIES + 1] = place;
     }
     CHECK(place == YC_ROLLS);
+    for (int roll = 0; roll < YC_ROLLS; roll++)
+        sorted[next[alone[roll]][size[roll]]++] = (uint16_t)roll;
 
-    uint16_t next[2][YC_CATEGORIES + 1];
-    for (int alone = 0; alone < 2; alone++)
-        memcpy(next[alone], program->first[alone], sizeof next[alone]);
-    for (int roll = 0; roll < YC_ROLLS; roll++) {
-        int alone = !merge_zeros || program->legal[roll] != free;
-        program->roll[next[alone][size_of(chosen[roll])]++] = (uint16_t)roll;
-    }
     uint16_t *slots = program->slots;
     for (place = 0; place < YC_ROLLS; place++) {
-        int roll = program->roll[place];
+        int roll = sorted[place];
+        program->target[place] = (uint16_t)(vector * place_of[YC_FIRST_ROLL + roll]);
+        const int16_t *outcome_of = moves->outcome_of + program->row[roll] * YC_CATEGORIES;
         for (unsigned left = chosen[roll]; left; left &= left - 1)
-            *slots++ = slot_of(program,
-                               moves->outcome_of[program->row[roll] * YC_CATEGORIES + lowest_bit(left)]);
+            *slots++ = (uint16_t)(vector * slot_of(program, outcome_of[lowest_bit(left)]));
     }
 }
 

@@ -19,13 +19,14 @@ enum {
     YC_CATEGORIES = 16,
     YC_WIDEST = 8,          /* lanes of the widest vector */
     YC_VARIANTS = 4,        /* a further Yahtzee: without or with joker, without or with extra bonus */
-    YC_MAX_OUTCOMES = 1024
+    YC_MAX_OUTCOMES = 1000      /* their vectors lie within reach of 16 bits */
 };
 
 /* The rules as tables. A row is a roll, or a further Yahtzee in one of its variants. */
 typedef struct {
     int n_categories, n_outcomes;
     const int16_t *outcome_of;   /* [row][category]: which outcome scoring the row there has */
+    const int16_t *zero_of;      /* [category]: the outcome of scoring zero there, or -1 */
     const uint16_t *scoring;     /* [row]: the categories in which it scores more than zero */
     const uint16_t *legal;       /* [free][face]: the categories open to five equal dice */
     const uint8_t *joker;        /* [free][face]: whether they are a joker */
@@ -51,8 +52,8 @@ typedef struct {
     uint16_t legal[YC_ROLLS];            /* categories open to a roll */
     /* Rolls sorted by the number of their slots, first those that may also take a zero, then the others. */
     uint16_t first[2][YC_CATEGORIES + 2];
-    uint16_t roll[YC_ROLLS];
-    uint16_t slots[YC_ROLLS * YC_CATEGORIES];
+    uint16_t target[YC_ROLLS];                   /* where the vector of a roll lies, in bytes */
+    uint16_t slots[YC_ROLLS * YC_CATEGORIES];    /* where those it chooses from lie, in bytes */
 } yc_program;
 
 /* Work space of one thread. */
@@ -83,6 +84,6 @@ extern const yc_isa *const yc_isas[];
 
 /* Prepare a state of the scorecard. With `merge_zeros`, a roll may score zero in any free category that can score
  * zero at all, where more points are never worse this changes nothing, and it saves most of the comparisons. */
-void yc_prepare(const yc_moves *, unsigned free, int chip, int merge_zeros, yc_program *);
+void yc_prepare(const yc_moves *, unsigned free, int chip, int merge_zeros, size_t vector, yc_program *);
 
 #endif

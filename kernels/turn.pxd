@@ -18,6 +18,7 @@ cdef extern from "turn.h" nogil:
     ctypedef struct yc_moves:
         int n_categories, n_outcomes
         const int16_t *outcome_of
+        const int16_t *zero_of
         const uint16_t *scoring
         const uint16_t *legal
         const uint8_t *joker
@@ -52,7 +53,7 @@ cdef extern from "turn.h" nogil:
         void (*rerolls)(yc_scratch *, int) noexcept nogil
 
     const yc_isa *const *yc_isas
-    void yc_prepare(const yc_moves *, unsigned int, int, int, yc_program *)
+    void yc_prepare(const yc_moves *, unsigned int, int, int, size_t, yc_program *)
 
 
 cdef struct outcome_t:

@@ -72,6 +72,7 @@ cdef class Turn:
 
     def __init__(self, moves, isa=None):
         cdef const int16_t[:, ::1] outcome_of
+        cdef const int16_t[::1] zero_of
         cdef const uint16_t[::1] scoring
         cdef const uint16_t[:, ::1] legal
         cdef const uint8_t[:, ::1] joker
@@ -80,6 +81,7 @@ cdef class Turn:
         cdef int i
         n_sets = len(moves.legal)
         outcome_of = check("outcome_of", moves.outcome_of, np.int16, (n_rows, YC_CATEGORIES))
+        zero_of = check("zero_of", moves.zero_of, np.int16, (YC_CATEGORIES,))
         scoring = check("scoring", moves.scoring, np.uint16, (n_rows,))
         legal = check("legal", moves.legal, np.uint16, (n_sets, YC_FACES))
         joker = check("joker", moves.joker, np.uint8, (n_sets, YC_FACES))
@@ -91,14 +93,16 @@ cdef class Turn:
         used = moves.outcome_of[:, :n_categories]
         if used.min() < 0 or used.max() >= len(moves.outcomes):
             raise KernelArgumentError("outcome_of: expected indices into outcomes")
+        if moves.zero_of.min() < -1 or moves.zero_of.max() >= len(moves.outcomes):
+            raise KernelArgumentError("zero_of: expected indices into outcomes, or -1")
         if np.any(moves.legal & ~np.arange(n_sets)[:, None]) or np.any(moves.legal[1:] == 0):
             raise KernelArgumentError("legal: expected some of the free categories")
 
         self.moves = moves
         self.n_outcomes = len(moves.outcomes)
         self.all_free = n_sets - 1
-        self.tables = yc_moves(n_categories, self.n_outcomes, &outcome_of[0, 0], &scoring[0], &legal[0, 0],
-                               &joker[0, 0], &fives[0])
+        self.tables = yc_moves(n_categories, self.n_outcomes, &outcome_of[0, 0], &zero_of[0],
+                               &scoring[0], &legal[0, 0], &joker[0, 0], &fives[0])
         self.run = find_isa(isa or os.environ.get(ISA_VARIABLE, ""))
         self.isa = self.run.name.decode()
         self.outcomes = <outcome_t *>calloc(self.n_outcomes, sizeof(outcome_t))
@@ -122,7 +126,7 @@ cdef class Turn:
 
     cdef void prepare(self, unsigned int free, int chip, int merge_zeros) noexcept nogil:
         """Look up what every roll may do in this state of the scorecard."""
-        yc_prepare(&self.tables, free, chip, merge_zeros, &self.program)
+        yc_prepare(&self.tables, free, chip, merge_zeros, self.run.width * sizeof(double), &self.program)
 
     cdef Py_ssize_t open(self, unsigned int free, bint chip, values, second, bint merge_zeros) except -1:
         """Prepare for a scorecard, and let every outcome read its own row of `values`."""

@@ -6,6 +6,9 @@
 /* A candidate ties with the best when it reaches this: equal but for rounding. */
 #define BAR(best) SUB(best, MUL(ABS(best), SET1(1e-12)))
 
+/* A vector by its distance in bytes. */
+#define AT(vectors, distance) (*(vec *)((char *)(vectors) + (distance)))
+
 #include "lattice.h"
 
 /* ------------------------------------------------------------------------------------------------- staging */
@@ -48,21 +51,69 @@ static NOINLINE void YC(stage_second)(const yc_program *program, const yc_source
 
 /* ------------------------------------------------------------------------------------------------- scoring */
 
-/* Every roll takes the best of its slots. */
+/* Rolls of one size: each takes the best of `size` slots and a start. Inlined for every small size, so that no inner
+ * loop is left; returns where the next size's slots begin. */
+static inline ALWAYS_INLINE const uint16_t *YC(score_rolls)(int n, int size, vec start, const uint16_t *slot,
+                                                            const uint16_t *target, const vec *slots, vec *v)
+{
+    for (int roll = 0; roll < n; roll++, slot += size) {
+        vec best = start;
+        for (int i = 0; i < size; i++)
+            best = MAX(best, AT(slots, slot[i]));
+        AT(v, target[roll]) = best;
+    }
+    return slot;
+}
+
+static inline ALWAYS_INLINE const uint16_t *YC(score_rolls_second)(int n, int size, vec start, vec second_start,
+                                                                   const uint16_t *slot, const uint16_t *target,
+                                                                   const vec *slots, const vec *second_slots, vec *v,
+                                                                   vec *w)
+{
+    for (int roll = 0; roll < n; roll++, slot += size) {
+        vec best = start;
+        for (int i = 0; i < size; i++)
+            best = MAX(best, AT(slots, slot[i]));
+        vec bar = BAR(best);
+        vec second = MAX_WHERE(LEAST, start, bar, second_start);
+        for (int i = 0; i < size; i++)
+            second = MAX_WHERE(second, AT(slots, slot[i]), bar, AT(second_slots, slot[i]));
+        AT(v, target[roll]) = best;
+        AT(w, target[roll]) = second;
+    }
+    return slot;
+}
+
+/* clang-format off */
+#define FOR_EACH_SIZE(SCORE) \
+    for (int size = 0; size <= YC_CATEGORIES; size++) { \
+        int n = program->first[group][size + 1] - program->first[group][size]; \
+        switch (size) { \
+        case 0: SCORE(0); break; \
+        case 1: SCORE(1); break; \
+        case 2: SCORE(2); break; \
+        case 3: SCORE(3); break; \
+        case 4: SCORE(4); break; \
+        case 5: SCORE(5); break; \
+        case 6: SCORE(6); break; \
+        case 7: SCORE(7); break; \
+        default: SCORE(size); \
+        } \
+        target += n; \
+    }
+/* clang-format on */
+
+/* Every roll takes the best of its slots; those that may score zero start from the best zero. */
 static NOINLINE void YC(score)(const yc_program *program, const vec *slots, vec *v)
 {
-    const uint16_t *slot = program->slots;
+    const uint16_t *slot = program->slots, *target = program->target;
     vec start = LEAST;
     for (int i = 0; i < program->n_zeros; i++)
         start = MAX(start, slots[i]);
-    for (int alone = 0; alone < 2; alone++) {
-        for (int size = 0; size <= YC_CATEGORIES; size++)
-            for (int place = program->first[alone][size]; place < program->first[alone][size + 1]; place++) {
-                vec best = start;
-                for (int i = 0; i < size; i++)
-                    best = MAX(best, slots[*slot++]);
-                v[YC_FIRST_ROLL + program->roll[place]] = best;
-            }
+    for (int group = 0; group < 2; group++) {
+#define SCORE(size) slot = YC(score_rolls)(n, size, start, slot, target, slots, v)
+        FOR_EACH_SIZE(SCORE)
+#undef SCORE
         start = LEAST;
     }
 }
@@ -70,31 +121,22 @@ static NOINLINE void YC(score)(const yc_program *program, const vec *slots, vec 
 static NOINLINE void YC(score_second)(const yc_program *program, const vec *slots, const vec *second_slots, vec *v,
                                       vec *w)
 {
-    const uint16_t *slot = program->slots;
+    const uint16_t *slot = program->slots, *target = program->target;
     vec start = LEAST, second_start = LEAST;
     for (int i = 0; i < program->n_zeros; i++)
         start = MAX(start, slots[i]);
     vec bar = BAR(start);
     for (int i = 0; i < program->n_zeros; i++)
         second_start = MAX_WHERE(second_start, slots[i], bar, second_slots[i]);
-    for (int alone = 0; alone < 2; alone++) {
-        for (int size = 0; size <= YC_CATEGORIES; size++)
-            for (int place = program->first[alone][size]; place < program->first[alone][size + 1]; place++) {
-                int target = YC_FIRST_ROLL + program->roll[place];
-                vec best = start, second = LEAST;
-                for (int i = 0; i < size; i++)
-                    best = MAX(best, slots[slot[i]]);
-                bar = BAR(best);
-                second = MAX_WHERE(second, start, bar, second_start);
-                for (int i = 0; i < size; i++)
-                    second = MAX_WHERE(second, slots[slot[i]], bar, second_slots[slot[i]]);
-                slot += size;
-                v[target] = best;
-                w[target] = second;
-            }
+    for (int group = 0; group < 2; group++) {
+#define SCORE(size) \
+    slot = YC(score_rolls_second)(n, size, start, second_start, slot, target, slots, second_slots, v, w)
+        FOR_EACH_SIZE(SCORE)
+#undef SCORE
         start = second_start = LEAST;
     }
 }
+#undef FOR_EACH_SIZE
 
 /* -------------------------------------------------------------------------------------------------- output */
 
@@ -143,7 +185,7 @@ static void YC(write_decisions)(const vec *w, uint16_t *out, ptrdiff_t n_lanes, 
 {
     for (int roll = 0; roll < YC_ROLLS; roll++) {
         double names[WIDTH];
-        STORE(names, w[YC_FIRST_ROLL + roll]);
+        STORE(names, w[place_of[YC_FIRST_ROLL + roll]]);
         for (ptrdiff_t i = 0; i < lanes; i++)
             out[roll * n_lanes + i] = (uint16_t)(sign * names[i]);
     }
@@ -168,7 +210,7 @@ static void YC(choose)(const yc_program *program, const yc_moves *moves, const y
         YC(write_decisions)(w, out + 2 * YC_ROLLS * n + lane, n, lanes, -1.0);
         for (int stage = 1; stage >= 0; stage--) {
             for (int keep = 0; keep < YC_KEEPS; keep++)
-                w[keep] = SET1((double)keep);
+                w[place_of[keep]] = SET1((double)keep);
             YC(means)(v);
             YC(choices)(v, w);
             YC(write_decisions)(w, out + stage * YC_ROLLS * n + lane, n, lanes, 1.0);
@@ -181,11 +223,12 @@ static void YC(obey)(const uint16_t *decisions, ptrdiff_t n_decided, ptrdiff_t l
 {
     for (int roll = 0; roll < YC_ROLLS; roll++) {
         const uint16_t *keep = decisions + roll * n_decided;
+        vec *target = v + place_of[YC_FIRST_ROLL + roll];
         if (n_decided == 1)
-            v[YC_FIRST_ROLL + roll] = v[keep[0]];
+            *target = v[place_of[keep[0]]];
         else
             for (ptrdiff_t i = 0; i < lanes; i++)
-                ((double *)&v[YC_FIRST_ROLL + roll])[i] = ((double *)&v[keep[lane + i]])[i];
+                ((double *)target)[i] = ((double *)&v[place_of[keep[lane + i]]])[i];
     }
 }
 
@@ -195,14 +238,15 @@ static void YC(score_as)(const yc_program *program, const yc_moves *moves, const
     for (int roll = 0; roll < YC_ROLLS; roll++) {
         const uint16_t *category = decisions + roll * n_decided;
         const int16_t *outcome_of = moves->outcome_of + program->row[roll] * YC_CATEGORIES;
+        vec *target = v + place_of[YC_FIRST_ROLL + roll];
         if (n_decided == 1)
-            v[YC_FIRST_ROLL + roll] = slots[program->slot[outcome_of[category[0]]]];
+            *target = slots[program->slot[outcome_of[category[0]]]];
         else
             for (ptrdiff_t i = 0; i < WIDTH; i++) {
                 /* Lanes beyond the last copy it, so that no lane holds garbage. */
                 ptrdiff_t decided = i < lanes ? lane + i : lane + lanes - 1;
                 int slot = program->slot[outcome_of[category[decided]]];
-                ((double *)&v[YC_FIRST_ROLL + roll])[i] = ((const double *)&slots[slot])[i];
+                ((double *)target)[i] = ((const double *)&slots[slot])[i];
             }
     }
 }
@@ -264,6 +308,7 @@ static const yc_isa YC(isa) = {
 #undef NAME_OF
 #undef LEAST
 #undef BAR
+#undef AT
 #undef ISA
 #undef WIDTH
 #undef RUNS_HERE

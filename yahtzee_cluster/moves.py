@@ -41,6 +41,8 @@ class Moves:
     outcomes: tuple[Outcome, ...]
     outcome_of: NDArray[np.int16]
     """[row, category]: an index into `outcomes`. Rows are the rolls, then three more for each five of a kind."""
+    zero_of: NDArray[np.int16]
+    """[category]: the outcome that scores zero there, or -1 where every roll scores."""
     scoring: NDArray[np.uint16]
     """[row]: the set of categories that pay more than zero."""
     legal: NDArray[np.uint16]
@@ -55,6 +57,7 @@ def compile_moves(rules: Rules) -> Moves:
     rows = [(roll, False, False) for roll in ROLLS]
     rows += [(ROLLS[five], joker, extra) for five in FIVES for joker, extra in VARIANTS[1:]]
     outcome_of = np.full((len(rows), MAX_CATEGORIES), -1, np.int16)
+    zero_of = np.full(MAX_CATEGORIES, -1, np.int16)
     scoring = np.zeros(len(rows), np.uint16)
     for row, (roll, joker, extra) in enumerate(rows):
         for category in range(len(rules.categories)):
@@ -62,8 +65,10 @@ def compile_moves(rules: Rules) -> Moves:
             outcome_of[row, category] = outcomes.setdefault(outcome, len(outcomes))
             if outcome.points > 0:
                 scoring[row] |= 1 << category
+            else:
+                zero_of[category] = outcomes[outcome]
     legal, joker_at = _further_yahtzees(rules)
-    return Moves(tuple(outcomes), outcome_of, scoring, legal, joker_at)
+    return Moves(tuple(outcomes), outcome_of, zero_of, scoring, legal, joker_at)
 
 
 def _outcome(rules: Rules, index: int, roll: Keep, joker: bool, extra: bool) -> Outcome:
