@@ -6,10 +6,10 @@ sanitizers to them.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
+from runpy import run_path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -30,6 +30,7 @@ if MODE not in MODES:
 
 
 def extension(name: str) -> Extension:
+    """One Cython module; the turn itself is C behind the first of them."""
     # No instruction is ever fused or reordered: every machine computes the same bits.
     flags = [*MODES[MODE], "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused-function", "-fno-var-tracking"]
     return Extension(
@@ -46,15 +47,16 @@ class BuildKernels(build_ext):
     """Compile, after the generator has written what there is to compile; say plainly when there is no compiler."""
 
     def run(self) -> None:
-        spec = importlib.util.spec_from_file_location("_lattice", ROOT / "kernels" / "lattice.py")
-        assert spec is not None and spec.loader is not None
-        lattice = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(lattice)
-        lattice.write(ROOT / GENERATED / "lattice.h")
+        """Generate, then compile."""
+        write_lattice = run_path(str(ROOT / "kernels" / "lattice.py"))["write"]
+        write_lattice(ROOT / GENERATED / "lattice.h")
         try:
             super().run()
         except (CCompilerError, ExecError, PlatformError) as error:
-            print(f"The kernels need a working C compiler and Python's headers (gcc, python3-dev): {error}", file=sys.stderr)
+            print(
+                f"The kernels need a working C compiler and Python's headers (gcc, python3-dev): {error}",
+                file=sys.stderr,
+            )
             sys.exit(2)
 
 

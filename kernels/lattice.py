@@ -13,24 +13,14 @@ Every sum is written in one fixed order, so that every machine computes the same
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
 from pathlib import Path
-from types import ModuleType
+from runpy import run_path
+from types import SimpleNamespace
 
-
-def _load_dice() -> ModuleType:
-    """The lattice as the package defines it, read by path: at build time the package is not installed yet."""
-    path = Path(__file__).resolve().parent.parent / "yahtzee_cluster" / "dice.py"
-    spec = importlib.util.spec_from_file_location("_dice", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-dice = _load_dice()
+# The lattice as the package defines it, read by path: at build time the package is not installed yet.
+dice = SimpleNamespace(**run_path(str(Path(__file__).resolve().parent.parent / "yahtzee_cluster" / "dice.py")))
 INSIDE_FACES = (1, 2, 3)
 BLOCK_FACES = (4, 5, 6)
 
@@ -67,10 +57,12 @@ def place_of(keep: tuple[int, ...]) -> int:
 
 
 def with_die(keep: tuple[int, ...], face: int) -> tuple[int, ...]:
+    """The multiset with one more die."""
     return tuple(sorted((*keep, face)))
 
 
 def without_die(keep: tuple[int, ...], face: int) -> tuple[int, ...]:
+    """The multiset with one die less."""
     place = keep.index(face)
     return keep[:place] + keep[place + 1 :]
 
@@ -92,6 +84,7 @@ def tree(operation: str, terms: list[str]) -> str:
 
 
 def table(name: str, rows: list[list[int]]) -> str:
+    """A constant table in C."""
     body = ", ".join("{" + ", ".join(map(str, row)) + "}" for row in rows)
     return f"static const uint16_t {name}[{len(rows)}][{len(rows[0])}] = {{{body}}};"
 
@@ -180,6 +173,7 @@ def expectation() -> Iterator[str]:
 
 
 def function(name: str, arguments: str, body: Iterator[str] | list[str], result: str = "void") -> str:
+    """A function in C, one for each instruction set."""
     lines = "\n".join(f"    {line}" for line in body)
     return f"static NOINLINE {result} YC({name})({arguments})\n{{\n{lines}\n}}\n"
 
@@ -199,7 +193,7 @@ def header() -> str:
             "#else",
             function("means", "vec *v", means_lines),
             function("maxima", "vec *v", maxima_lines),
-            function("choices", "vec *v, vec *w", choices_lines),
+            function("choices", "vec *restrict v, vec *restrict w", choices_lines),
             function("expectation", "const vec *v", expectation(), result="vec"),
             "#endif",
             "",

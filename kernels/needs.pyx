@@ -6,6 +6,7 @@ A row holds the needs 1, 2, … up to its length; left of it stands probability 
 
 import numpy as np
 
+from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check
 from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, Turn, outcome_t, yc_source
 
@@ -19,6 +20,8 @@ def solve(Turn turn not None, Py_ssize_t free, anchors, length, offset, successo
     `successors[c]` holds the rows of the set without category c.
     """
     cdef Py_ssize_t n_sets = turn.all_free + 1
+    if not 0 < free < n_sets:
+        raise KernelArgumentError(f"free: expected 1 to {turn.all_free}, found {free}")
     cdef int n_categories = turn.tables.n_categories
     cdef const int64_t[:, ::1] place = check("place", anchors.place, np.int64, (n_sets, 2))
     cdef const int32_t[::1] n_lanes = check("n_lanes", anchors.n_lanes, np.int32, (n_sets,))
@@ -31,8 +34,6 @@ def solve(Turn turn not None, Py_ssize_t free, anchors, length, offset, successo
     cdef int bonus = anchors.bonus
     cdef int c, chip, lane
     cdef Py_ssize_t at
-    if not 0 < free < n_sets:
-        raise ValueError(f"free: expected 1 to {n_sets - 1}, found {free}")
     for c in range(n_categories):
         reads[c] = NULL
         if free >> c & 1:

@@ -12,7 +12,7 @@ import numpy as np
 from libc.stdlib cimport calloc, free as release
 from libc.string cimport memset
 
-from yahtzee_cluster.dice import FIVES, KEEPS, N_DICE, ROLLS
+from yahtzee_cluster.dice import FIVES, KEEPS, ROLLS
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 
 ISA_VARIABLE = "YAHTZEE_CLUSTER_ISA"
@@ -200,7 +200,7 @@ cdef class Turn:
         return np.asarray(out)
 
     def rerolls(self, int times):
-        """Do the two rerolls of a turn so many times on one vector, and nothing else: what a benchmark compares with."""
+        """Do the two rerolls of a turn so many times on one vector and nothing else: the floor under every turn."""
         with nogil:
             self.run.rerolls(&self.scratch, times)
 

@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.dice import N_DICE
+from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.rules import Rules
 
 
@@ -61,15 +63,22 @@ class Anchors:
     @cached_property
     def exists(self) -> NDArray[np.bool_]:
         """Whether some play reaches the anchor at each place."""
-        exists = np.zeros(self.n_places, bool)
-        for free, chip in np.argwhere(self.place >= 0):
-            totals = self._totals_of(int(free))
-            lowest = int(self.threshold - self.reserve[free])
-            lanes = exists[self.place[free, chip] :][: self.n_lanes[free]]
-            lanes[0] = totals & ((1 << max(lowest, 0)) - 1) or totals >> self.threshold
-            for lane in range(max(1, 1 - lowest + 0), len(lanes)):
-                lanes[lane] = totals >> (lowest - 1 + lane) & 1
+        exists = np.empty(self.n_places, bool)
+        known: dict[tuple[int, int], NDArray[np.bool_]] = {}
+        for free, chip in self._scorecards.tolist():
+            key = self._totals[free], int(self.reserve[free])
+            if key not in known:
+                known[key] = self._lanes_reached(*key, n_lanes=int(self.n_lanes[free]))
+            start = self.place[free, chip]
+            exists[start : start + len(known[key])] = known[key]
         return exists
+
+    def _lanes_reached(self, totals: int, reserve: int, n_lanes: int) -> NDArray[np.bool_]:
+        lowest = self.threshold - reserve
+        lost = totals & ((1 << max(lowest, 0)) - 1)
+        uppers = range(lowest, lowest + n_lanes - 1)
+        reached = [upper >= 0 and totals >> upper & 1 for upper in uppers]
+        return np.array([bool(lost or totals >> self.threshold), *reached], bool)
 
     def __len__(self) -> int:
         return int(self.exists.sum())
@@ -78,12 +87,8 @@ class Anchors:
     def n_unmerged(self) -> int:
         """How many anchors there would be with every upper total up to the threshold kept apart."""
         below = (1 << self.threshold) - 1
-        chips = (self.place >= 0).sum(axis=1)
-        return sum(
-            int(chips[free]) * ((totals & below).bit_count() + (totals > below))
-            for free in range(len(chips))
-            for totals in [self._totals_of(free)]
-        )
+        each = [(totals & below).bit_count() + (totals > below) for totals in self._totals]
+        return int(np.array(each) @ (self.place >= 0).sum(axis=1))
 
     def lane(self, free: int, upper: int) -> int:
         """The lane of an upper total."""
@@ -98,17 +103,19 @@ class Anchors:
 
     def anchor(self, index: int) -> Anchor:
         """The anchor at a place."""
-        flat = np.where(self.place.ravel() >= 0, self.place.ravel(), self.n_places)
-        candidates = np.flatnonzero(flat <= index)
-        scorecard = int(candidates[np.argmax(flat[candidates])])
-        free, chip = divmod(scorecard, 2)
-        lane = index - int(flat[scorecard])
-        upper = int(self.threshold - self.reserve[free] - 1 + lane) if lane else None
-        return Anchor(free, upper, bool(chip))
+        scorecard = int(np.searchsorted(self._starts, index, side="right")) - 1
+        free, chip = self._scorecards[scorecard]
+        lane = index - int(self._starts[scorecard])
+        upper = int(self.threshold - self.reserve[free] - 1) + lane if lane else None
+        return Anchor(int(free), upper, bool(chip))
 
-    def _totals_of(self, free: int) -> int:
-        """The upper totals that can stand when these categories are free, as a set of bits."""
-        return self._totals[free]
+    @cached_property
+    def _scorecards(self) -> NDArray[np.int64]:
+        return np.argwhere(self.place >= 0)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return self.place[self.place >= 0]
 
     @cached_property
     def _totals(self) -> list[int]:
@@ -124,6 +131,28 @@ class Anchors:
             for count in range(N_DICE + 1 if face else 1):
                 totals[free] |= before << (face * count)
         return totals
+
+
+class Rows:
+    """Where the row of each anchor lies among the rows of all anchors with the same free categories.
+
+    A row has one value for each need from 1 to the most that can still be scored, and stops at the target: what is
+    left of it is certain, what is right of it impossible or not asked for.
+    """
+
+    def __init__(self, anchors: Anchors, turn: Turn, target: int) -> None:
+        most = np.zeros(anchors.n_places)
+        uppers.most(turn, anchors, most)
+        self.length = np.where(anchors.exists, np.minimum(most, target), 0).astype(np.int32)
+        """[place]: how many values the row has; 0 where no play leads."""
+        ends = np.cumsum(self.length, dtype=np.int64)
+        starts = ends - self.length
+        first = anchors.place[:, 0]
+        n_places = np.diff(np.append(first, anchors.n_places))
+        self.offset = starts - np.repeat(starts[first], n_places)
+        """[place]: where the row starts."""
+        self.n_values = np.diff(np.append(starts[first], ends[-1]))
+        """[free]: how many values all rows of one set of free categories have together."""
 
 
 def _sums(values: NDArray[np.int32]) -> NDArray[np.int32]:

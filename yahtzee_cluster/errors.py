@@ -31,8 +31,8 @@ class RulesError(UsageError):
         return f"{self.source}: {self.problem}"
 
 
-class KernelMissing(YahtzeeClusterError):
-    """The compiled kernels are not installed, or cannot run here."""
+class KernelsMissingError(YahtzeeClusterError, ImportError):
+    """The compiled kernels are not installed, or cannot be loaded here."""
 
 
 class KernelArgumentError(UsageError, ValueError):

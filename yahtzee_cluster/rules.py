@@ -67,7 +67,7 @@ class Category:
             return max(
                 (
                     sum(size * face for size, face in zip(self.groups, faces, strict=True))
-                    for faces in product(FACES, repeat=len(self.groups))
+                    for faces in product(sorted(set(roll)), repeat=len(self.groups))
                     if self._grouped(roll, faces)
                 ),
                 default=None,
@@ -118,6 +118,7 @@ class Rules:
 
     @property
     def all_free(self) -> int:
+        """The set of all categories: an empty scorecard."""
         return (1 << len(self.categories)) - 1
 
     @property
@@ -127,6 +128,7 @@ class Rules:
 
     @property
     def lower_boxes(self) -> int:
+        """The categories without a face, as a set."""
         return self._set_of(lambda category: category.face is None)
 
     def boxes_of(self, face: int) -> int:
@@ -249,7 +251,9 @@ def _category(fields: _Fields) -> Category:
     fields.prefix = f"category {name}: "
     patterns = [key for key in ("face", "groups", "run", "faces") if key in fields.table]
     if len(patterns) > 1:
-        raise fields.error(patterns[1], f"expected at most one pattern, besides {patterns[0]}", fields.table[patterns[1]])
+        raise fields.error(
+            patterns[1], f"expected at most one pattern, besides {patterns[0]}", fields.table[patterns[1]]
+        )
     category = Category(
         name=name,
         points=fields.points(patterns),
@@ -275,7 +279,7 @@ def _category(fields: _Fields) -> Category:
 def _check_bonuses(rules: Rules, fields: _Fields) -> None:
     if bool(rules.upper_bonus) != bool(rules.upper_threshold):
         missing = "upper_threshold" if rules.upper_bonus else "upper_bonus"
-        raise fields.error(missing, "expected upper_threshold and upper_bonus both or neither", "nothing")
+        raise fields.error(missing, "expected upper_threshold and upper_bonus both or neither", None)
     names = [category.name for category in rules.categories]
     if rules.yahtzee is not None:
         if rules.yahtzee not in names:
@@ -283,7 +287,7 @@ def _check_bonuses(rules: Rules, fields: _Fields) -> None:
         if rules.categories[names.index(rules.yahtzee)].groups != (N_DICE,):
             raise fields.error("yahtzee", f"expected a category with groups = [{N_DICE}]", rules.yahtzee)
     elif rules.extra_bonus or rules.joker != "none":
-        raise fields.error("yahtzee", "expected the name of the Yahtzee category, for extra_bonus and joker", "nothing")
+        raise fields.error("yahtzee", "expected the name of the Yahtzee category, for extra_bonus and joker", None)
 
 
 class _Fields:
@@ -310,7 +314,7 @@ class _Fields:
     def text(self, key: str) -> str:
         value = self.optional_text(key)
         if not value:
-            raise self.error(key, "expected a text", "nothing" if value is None else value)
+            raise self.error(key, "expected a text", value)
         return value
 
     def optional_text(self, key: str) -> str | None:
@@ -348,16 +352,14 @@ class _Fields:
         return tuple(value)
 
     def points(self, patterns: list[str]) -> Points:
-        value = self.take("points", "matching" if patterns == ["face"] else None)
-        if patterns == ["face"]:
-            if value != "matching":
-                raise self.error("points", 'expected "matching" or nothing beside face', value)
-        elif value != "sum" and (value != "matching" or patterns != ["groups"]):
-            if not _is_integer(value, 0, MAX_POINTS):
-                words = '"sum" or "matching"' if patterns == ["groups"] else '"sum"'
-                expected = f"expected {words} or a whole number from 0 to {MAX_POINTS}"
-                raise self.error("points", expected, "nothing" if value is None else value)
-        return value  # type: ignore[no-any-return]
+        value: Points = self.take("points", "matching" if patterns == ["face"] else None)
+        words = {"face": ["matching"], "groups": ["sum", "matching"]}.get("".join(patterns), ["sum"])
+        if value in words or (patterns != ["face"] and _is_integer(value, 0, MAX_POINTS)):
+            return value
+        expected = "expected " + " or ".join(f'"{word}"' for word in words)
+        if patterns != ["face"]:
+            expected += f" or a whole number from 0 to {MAX_POINTS}"
+        raise self.error("points", expected, value)
 
 
 def _is_integer(value: object, low: int, high: int) -> bool:
@@ -365,6 +367,5 @@ def _is_integer(value: object, low: int, high: int) -> bool:
 
 
 def _shown(value: object) -> str:
-    text = value if value == "nothing" else repr(value)
-    assert isinstance(text, str)
+    text = "nothing" if value is None else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

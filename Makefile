@@ -1,0 +1,46 @@
+# Everything starts from here; `make` alone lists the commands. PYTHON=… and MPI=wheel|system choose what to build on.
+PYTHON ?= python3
+MPI ?= wheel
+BIN := .venv/bin
+SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/dice.py \
+	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
+
+.PHONY: help setup run test check lint types checked-kernels bench format clean
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
+
+setup: .venv/ready ## make .venv with everything in it; quick when nothing changed
+.venv/ready: $(SOURCES)
+	@PYTHON="$(PYTHON)" MPI="$(MPI)" tools/setup.sh
+
+run: setup ## run the main job: the expected-score table of the default rules
+	@$(BIN)/python -m yahtzee_cluster expected
+
+test: setup ## run all tests
+	@$(BIN)/python -m pytest
+
+check: ## run what CI runs
+	@.ci/run
+
+lint: setup
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@PATH="$(BIN):$$PATH" cython-lint kernels
+
+types: setup
+	@$(BIN)/mypy
+
+checked-kernels: setup
+	@tools/checked-kernels.sh debug
+	@tools/checked-kernels.sh sanitize
+
+bench: setup ## measure the kernels and print JSON lines
+	@$(BIN)/python benchmarks/bench.py
+
+format: setup ## put the Python sources into their standard form
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+clean: ## remove everything that was built, .venv included
+	rm -rf .venv build dist *.egg-info kernels/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +

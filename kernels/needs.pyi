@@ -1,0 +1,17 @@
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.kernels.turn import Turn
+
+def solve(
+    turn: Turn,
+    free: int,
+    anchors: Anchors,
+    length: NDArray[np.int32],
+    offset: NDArray[np.int64],
+    successors: Sequence[NDArray[np.float64] | None],
+    out: NDArray[np.float64],
+) -> None: ...

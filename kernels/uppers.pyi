@@ -1,0 +1,10 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.kernels.turn import Turn
+
+def moments(
+    turn: Turn, anchors: Anchors, value: NDArray[np.float64], second: NDArray[np.float64] | None = None
+) -> None: ...
+def most(turn: Turn, anchors: Anchors, value: NDArray[np.float64]) -> None: ...

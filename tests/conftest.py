@@ -1,0 +1,109 @@
+"""What all tests share: rule sets small enough for the judge, and the settings of the property tests."""
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+import yahtzee_cluster
+from yahtzee_cluster.rules import Rules, parse_rules
+
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("default")
+
+SMALL = {
+    # Bonus and jokers are all within reach in three or four turns.
+    "free": """
+        name = "free"
+        upper_threshold = 6
+        upper_bonus = 7
+        extra_bonus = 9
+        joker = "free"
+        yahtzee = "five"
+        [[category]]
+        name = "ones"
+        face = 1
+        [[category]]
+        name = "twos"
+        face = 2
+        [[category]]
+        name = "house"
+        groups = [3, 2]
+        points = 5
+        joker = true
+        [[category]]
+        name = "five"
+        groups = [5]
+        points = 11
+    """,
+    "forced": """
+        name = "forced"
+        upper_threshold = 9
+        upper_bonus = 4
+        extra_bonus = 6
+        joker = "forced"
+        yahtzee = "five"
+        [[category]]
+        name = "five"
+        groups = [5]
+        points = 8
+        [[category]]
+        name = "ones"
+        face = 1
+        [[category]]
+        name = "threes"
+        face = 3
+        [[category]]
+        name = "long"
+        run = 5
+        points = 12
+        joker = true
+    """,
+    "plain": """
+        name = "plain"
+        [[category]]
+        name = "any"
+        points = "sum"
+        [[category]]
+        name = "pairs"
+        groups = [2, 2]
+        distinct = false
+        points = "matching"
+        [[category]]
+        name = "low"
+        faces = [1, 2, 3]
+        points = 3
+    """,
+    "two-sixes": """
+        name = "two-sixes"
+        upper_threshold = 40
+        upper_bonus = 3
+        extra_bonus = 2
+        joker = "free"
+        yahtzee = "five"
+        [[category]]
+        name = "sixes"
+        face = 6
+        [[category]]
+        name = "sixes again"
+        face = 6
+        [[category]]
+        name = "five"
+        groups = [5]
+        points = 1
+    """,
+}
+
+
+@pytest.fixture(params=sorted(SMALL))
+def small_rules(request: pytest.FixtureRequest) -> Rules:
+    return parse_rules(SMALL[request.param], source="test")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tests_the_build_it_means_to() -> None:
+    """A checked build stands in a tree of its own; a run against it must not find another one."""
+    expected = os.environ.get("YAHTZEE_CLUSTER_EXPECT")
+    if expected:
+        assert Path(expected) in Path(yahtzee_cluster.__file__).parents

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Make .venv: an environment with the program, an MPI and everything that tests and checks need.
+# PYTHON names the interpreter to use, MPI is "wheel" (an MPICH from the package index) or "system" (mpi4py is
+# compiled against the mpicc on PATH).
+set -eu
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+mpi=${MPI:-wheel}
+
+refuse() {
+    echo "setup: $1" >&2
+    exit 2
+}
+
+command -v "$python" >/dev/null 2>&1 ||
+    refuse "no $python here; install Python 3.11 or newer, or name one: make setup PYTHON=/path/to/python3"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    refuse "$python is older than Python 3.11; name a newer one: make setup PYTHON=/path/to/python3"
+"$python" -c 'import ensurepip, venv' 2>/dev/null ||
+    refuse "$python cannot make environments; install its venv module (Debian: apt install python3-venv)"
+compiler=${CC:-$("$python" -c 'import sysconfig; print((sysconfig.get_config_var("CC") or "cc").split()[0])')}
+command -v "${compiler%% *}" >/dev/null 2>&1 || compiler=cc
+command -v "${compiler%% *}" >/dev/null 2>&1 ||
+    refuse "no C compiler; install one (Debian: apt install gcc libc6-dev) or name one: make setup CC=..."
+headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+[ -f "$headers/Python.h" ] || refuse "no Python.h in $headers; install Python's headers (Debian: apt install python3-dev)"
+echo '#include <stdlib.h>' | ${compiler} -E - >/dev/null 2>&1 ||
+    refuse "$compiler does not work; install the C library's headers (Debian: apt install libc6-dev)"
+case $mpi in
+wheel) extras=mpich,dev,witness ;;
+system)
+    extras=dev,witness
+    command -v "${MPICC:-mpicc}" >/dev/null 2>&1 ||
+        refuse "no ${MPICC:-mpicc} for MPI=system; load your cluster's MPI module, or use MPI=wheel"
+    ;;
+*) refuse "MPI: expected wheel or system, found $mpi" ;;
+esac
+
+[ -x .venv/bin/python ] && [ "$(cat .venv/made-for 2>/dev/null)" = "$python $mpi" ] || {
+    rm -rf .venv
+    "$python" -m venv .venv
+    echo "$python $mpi" >.venv/made-for
+}
+pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check "$@"; }
+CC=$compiler
+export CC
+[ "$mpi" = wheel ] || pip install --no-binary mpi4py --no-cache-dir 'mpi4py>=4,<5'
+# What builds the kernels is installed first and used as it is: building again needs no network.
+pip install 'setuptools>=77,<90' 'cython>=3.1,<4'
+pip install --no-build-isolation --editable ".[$extras]" ||
+    refuse "the environment could not be completed; the lines above say why"
+touch .venv/ready
