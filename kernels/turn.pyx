@@ -70,7 +70,7 @@ cdef _answer(double[:, ::1] out, second):
 cdef class Turn:
     """One turn under one rule set, with the work space of one thread."""
 
-    def __init__(self, moves, isa=None):
+    def __cinit__(self, moves, isa=None):
         cdef const int16_t[:, ::1] outcome_of
         cdef const int16_t[::1] zero_of
         cdef const uint16_t[::1] scoring
@@ -93,6 +93,9 @@ cdef class Turn:
         used = moves.outcome_of[:, :n_categories]
         if used.min() < 0 or used.max() >= len(moves.outcomes):
             raise KernelArgumentError("outcome_of: expected indices into outcomes")
+        categories = np.array([outcome.category for outcome in moves.outcomes])
+        if np.any(categories[used] != np.arange(n_categories)):
+            raise KernelArgumentError("outcome_of: expected outcomes of the category they stand for")
         if moves.zero_of.min() < -1 or moves.zero_of.max() >= len(moves.outcomes):
             raise KernelArgumentError("zero_of: expected indices into outcomes, or -1")
         if np.any(moves.legal & ~np.arange(n_sets)[:, None]) or np.any(moves.legal[1:] == 0):

@@ -1,5 +1,7 @@
 """The states between turns: counted, numbered and linked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -126,8 +128,6 @@ def test_rows_lie_end_to_end(name: str) -> None:
 
 def test_bonus_out_of_reach() -> None:
     """A threshold that no game reaches leaves one anchor for each scorecard, as if there were no bonus."""
-    from dataclasses import replace
-
     rules = replace(load_rules("simple"), upper_threshold=106)
     assert len(Anchors(rules)) == len(Anchors(replace(rules, upper_threshold=0, upper_bonus=0))) == 2**13
     assert len(Anchors(replace(rules, upper_threshold=105))) > 2**13

@@ -1,5 +1,6 @@
 """The turn's operators, judged by the plainest Python."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -116,7 +117,7 @@ def test_following_the_best_choice_is_best(drawn: tuple[str, int, bool, int]) ->
     assert followed == pytest.approx(turn.best(free, chip, values), rel=1e-11)
 
 
-def random_decisions(turn: Turn, rules: Rules, free: int, chip: bool, n: int, seed: int) -> NDArray[np.uint16]:
+def random_decisions(rules: Rules, free: int, chip: bool, n: int, seed: int) -> NDArray[np.uint16]:
     """Some legal strategy, as good or bad as it may be."""
     rng = np.random.default_rng(seed)
     decisions = np.zeros((3, len(ROLLS), n), np.uint16)
@@ -134,7 +135,7 @@ def test_no_strategy_beats_the_best(drawn: tuple[str, int, bool, int]) -> None:
     turn, rules = turn_of(name), load_rules(name)
     free, chip = state(rules, free, chip)
     values = random_values(turn, 4, seed)
-    followed = turn.follow(free, chip, values, random_decisions(turn, rules, free, chip, 4, seed))
+    followed = turn.follow(free, chip, values, random_decisions(rules, free, chip, 4, seed))
     assert (followed <= turn.best(free, chip, values) * (1 + 1e-12)).all()
 
 
@@ -144,7 +145,7 @@ def test_follow_agrees_with_the_judge(n_decided: int) -> None:
     turn, rules = turn_of("yahtzee"), load_rules("yahtzee")
     free, chip = 0b1_0111_0000_0110, True
     values, second = random_values(turn, 9, seed=3), random_values(turn, 9, seed=4)
-    decisions = random_decisions(turn, rules, free, chip, n_decided, seed=5)
+    decisions = random_decisions(rules, free, chip, n_decided, seed=5)
     followed = turn.follow(free, chip, values, decisions, second)
     outcomes = {roll: outcome(turn, rules, free, chip, roll) for roll in ROLLS}
     for lane in (0, 7, 8):
@@ -261,10 +262,7 @@ def test_bad_arguments(free: int, values: Values, decisions: NDArray[np.uint16] 
     """Every array is checked for type, layout, each length and its contents before the kernel sees it."""
     turn = turn_of("yahtzee")
     with pytest.raises(KernelArgumentError, match=complaint):
-        if decisions is None:
-            turn.best(free, False, values)
-        else:
-            turn.follow(free, False, values, decisions)
+        turn.best(free, False, values) if decisions is None else turn.follow(free, False, values, decisions)
 
 
 def test_bad_second_values() -> None:
@@ -275,12 +273,12 @@ def test_bad_second_values() -> None:
 
 def test_bad_tables() -> None:
     """Tables that would lead a kernel astray are refused when they are handed over."""
-    from dataclasses import replace
-
     moves = compile_moves(load_rules("yahtzee"))
     for broken, complaint in (
         (replace(moves, outcome_of=moves.outcome_of + np.int16(200)), "outcome_of: expected indices"),
         (replace(moves, zero_of=moves.zero_of + np.int16(500)), "zero_of: expected indices"),
+        (replace(moves, outcome_of=np.roll(moves.outcome_of, 1, axis=0)[:, ::-1].copy()), "outcome_of: expected"),
+        (replace(moves, outcomes=moves.outcomes[::-1]), "outcome_of: expected outcomes of the category"),
         (replace(moves, scoring=moves.scoring[1:]), "scoring: expected shape"),
         (replace(moves, legal=moves.legal | np.uint16(1)), "legal: expected some of the free categories"),
         (replace(moves, outcomes=()), "outcomes: expected 1 to 1000, found 0"),
@@ -292,7 +290,7 @@ def test_bad_tables() -> None:
 def test_unknown_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """An instruction set can be asked for, by argument or environment; one that is not here is refused."""
     moves = compile_moves(load_rules("yacht"))
-    with pytest.raises(UsageError, match="no instruction set 'vax' here; this machine has .*portable"):
+    with pytest.raises(UsageError, match=r"no instruction set 'vax' here; this machine has .*portable"):
         Turn(moves, "vax")
     monkeypatch.setenv(ISA_VARIABLE, "portable")
     assert Turn(moves).isa == "portable"

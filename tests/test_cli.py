@@ -1,0 +1,99 @@
+"""The command line as a user meets it: real processes, their output and their exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from yahtzee_cluster.rules import load_rules, preset_names
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "yahtzee_cluster", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+def refusal(result: subprocess.CompletedProcess[str]) -> str:
+    """The one line of a refusal: exit code 2, nothing on stdout, no traceback."""
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_expected_for_people() -> None:
+    """The table of the default rules is printed beside the published numbers."""
+    result = run("expected")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "mean       254.5896   published 254.5896\n" in result.stdout
+    assert "std        59.6117   published 59.6117\n" in result.stdout
+    assert "anchors    355,392 (536,448 with every upper total kept apart)\n" in result.stdout
+
+
+def test_expected_for_machines() -> None:
+    """With --json there is one object with five fields, in full precision, the same on every run."""
+    first, second = (json.loads(run("expected", "--rules", "yaht", "--json").stdout) for _ in range(2))
+    assert list(first) == ["rules", "mean", "std", "anchors", "elapsed_s"]
+    assert (first["rules"], first["anchors"]) == ("yaht", 8192)
+    assert (round(first["mean"], 1), round(first["std"], 2)) == (234.6, 31.95)
+    assert (first["mean"], first["std"]) == (second["mean"], second["std"])
+    assert len(repr(first["mean"])) > 14
+
+
+def test_own_rules(tmp_path: Path) -> None:
+    """A printed rule set, edited, is another game."""
+    file = tmp_path / "my-rules.toml"
+    file.write_text(run("rules", "yacht").stdout.replace("points = 50", "points = 60"), encoding="utf-8")
+    mean = json.loads(run("expected", "--rules", str(file), "--json").stdout)["mean"]
+    assert 169.8 < mean < 180
+
+
+def test_rules_are_listed() -> None:
+    """Every preset has a line with its published numbers."""
+    lines = run("rules").stdout.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == preset_names()
+    for line, rules in zip(lines, map(load_rules, preset_names()), strict=True):
+        assert line.split()[2:4] == [rules.published_mean or "–", rules.published_std or "–"]
+
+
+@pytest.mark.parametrize("verb", ["expected", "rules"])
+def test_help(verb: str) -> None:
+    """Every verb explains itself."""
+    result = run(verb, "--help")
+    assert result.returncode == 0
+    assert result.stdout.startswith(f"usage: yahtzee-cluster {verb}")
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    """Unknown rules, unreadable or contradictory files and unknown instruction sets get one line and exit code 2."""
+    bad = tmp_path / "bad.toml"
+    bad.write_text('name = "x"\n[[category]]\nname = "a"\npoints = -3\n', encoding="utf-8")
+    assert "bridge: no such rule set; known are yahtzee, " in refusal(run("expected", "--rules", "bridge"))
+    assert "known are yahtzee, " in refusal(run("rules", "bridge"))
+    assert 'bad.toml: category a: points: expected "sum" or a whole' in refusal(run("expected", "--rules", str(bad)))
+    assert "cannot be read: No such file" in refusal(run("expected", "--rules", str(tmp_path / "none.toml")))
+    assert "no instruction set 'vax' here" in refusal(run("expected", YAHTZEE_CLUSTER_ISA="vax"))
+
+
+@pytest.mark.parametrize("arguments", [(), ("solve",), ("expected", "--speed"), ("expected", "--rules")])
+def test_wrong_usage(arguments: tuple[str, ...]) -> None:
+    """Wrong usage is answered with the usage and exit code 2, never with a traceback."""
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert result.stderr.startswith("usage: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_reader_that_leaves_early() -> None:
+    """A pipe that closes early, as with `| head`, is no error."""
+    command = f"{sys.executable} -m yahtzee_cluster rules yahtzee | head -1"
+    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ('name = "yahtzee"\n', "")

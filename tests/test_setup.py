@@ -1,0 +1,73 @@
+"""Setting up on a machine that lacks something: one clear sentence and exit code 2."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path) -> Path:
+    """A PATH with a shell and a Python, and no compiler."""
+    for tool in ("sh", "dirname", "cat", "rm", "touch", "env"):
+        found = shutil.which(tool)
+        assert found is not None
+        (tmp_path / tool).symlink_to(found)
+    (tmp_path / "python3").symlink_to(sys.executable)
+    return tmp_path
+
+
+def setup(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if key not in ("CC", "MPI", "PYTHON", "MPICC")}
+    return subprocess.run(
+        [str(ROOT / "tools" / "setup.sh")],
+        env=clean | {"PATH": str(path)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def refusal(result: subprocess.CompletedProcess[str]) -> str:
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("setup: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_no_compiler(bare_path: Path) -> None:
+    """Without a C compiler, the set-up says so and how to get one."""
+    assert "no C compiler; install one" in refusal(setup(bare_path))
+
+
+def test_no_python(bare_path: Path) -> None:
+    """Without the named Python, the set-up says which is needed."""
+    assert "no python9 here; install Python 3.11 or newer" in refusal(setup(bare_path, PYTHON="python9"))
+
+
+def test_old_python(bare_path: Path) -> None:
+    """A Python that is too old is refused before anything is built."""
+    old = bare_path / "python2"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    assert "older than Python 3.11" in refusal(setup(bare_path, PYTHON=str(old)))
+
+
+def test_no_system_mpi(bare_path: Path) -> None:
+    """MPI=system without an mpicc, and any other word, are refused."""
+    true = shutil.which("true")
+    assert true is not None
+    assert "no mpicc for MPI=system" in refusal(setup(bare_path, MPI="system", CC=true))
+    assert "MPI: expected wheel or system, found lam" in refusal(setup(bare_path, MPI="lam", CC=true))
+
+
+def test_setup_is_quick_when_nothing_changed() -> None:
+    """A second `make setup` has nothing to do."""
+    question = subprocess.run(["make", "--question", "setup"], cwd=ROOT, capture_output=True, timeout=10, check=False)
+    assert question.returncode == 0
