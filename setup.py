@@ -43,7 +43,7 @@ def extension(name: str) -> Extension:
     )
 
 
-class BuildKernels(build_ext):
+class BuildKernels(build_ext):  # type: ignore[misc]  # setuptools carries no types
     """Compile, after the generator has written what there is to compile; say plainly when there is no compiler."""
 
     def run(self) -> None:
@@ -62,9 +62,13 @@ class BuildKernels(build_ext):
 
 checked = MODE != "release"
 setup(
-    packages=["yahtzee_cluster", "yahtzee_cluster.kernels", "yahtzee_cluster.objectives"],
-    package_data={"yahtzee_cluster": ["presets/*.toml", "py.typed"], "yahtzee_cluster.kernels": ["*.pyi"]},
-    ext_modules=cythonize(
+    packages=["yahtzee_cluster", "yahtzee_cluster.kernels", "yahtzee_cluster.objectives", "yahtzee_cluster.presets"],
+    package_data={
+        "yahtzee_cluster": ["py.typed"],
+        "yahtzee_cluster.kernels": ["*.pyi"],
+        "yahtzee_cluster.presets": ["*.toml"],
+    },
+    ext_modules=cythonize(  # type: ignore[no-untyped-call]
         [extension(name) for name in KERNELS],
         build_dir=f"build/cython-{MODE}",
         compiler_directives={
@@ -73,7 +77,7 @@ setup(
             "wraparound": False,
             "initializedcheck": checked,
             "cdivision": not checked,
-            "warn.undeclared": False,
+            "show_performance_hints": False,
             "warn.unused": True,
             "warn.maybe_uninitialized": True,
         },

@@ -1,6 +1,7 @@
 """The states between turns: counted, numbered and linked."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from yahtzee_cluster.dice import ROLLS
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.reference import after
-from yahtzee_cluster.rules import Rules, load_rules, preset_names
+from yahtzee_cluster.rules import Play, Rules, load_rules, preset_names
 
 ANCHORS = {name: Anchors(load_rules(name)) for name in preset_names()}
 
@@ -40,10 +41,10 @@ def reachable(rules: Rules) -> set[tuple[int, int, bool]]:
         free, upper, chip = frontier.pop()
         for roll in ROLLS if free else ():
             for play in rules.plays(free, chip, roll):
-                *state, _ = after(rules, free, upper, play)
-                if tuple(state) not in found:
-                    found.add((state[0], state[1], state[2]))
-                    frontier.append((state[0], state[1], state[2]))
+                state, _ = after(rules, free, upper, play)
+                if state not in found:
+                    found.add(state)
+                    frontier.append(state)
     return found
 
 
@@ -79,12 +80,14 @@ def test_rows_of_small_games(small_rules: Rules) -> None:
     anchors = Anchors(small_rules)
     lengths = Rows(anchors, Turn(compile_moves(small_rules)), 10_000).length
 
+    @cache
+    def plays(free: int, chip: bool) -> set[Play]:
+        return {play for roll in ROLLS for play in small_rules.plays(free, chip, roll)}
+
+    @cache
     def most(free: int, upper: int, chip: bool) -> int:
-        if not free:
-            return 0
-        plays = {play for roll in ROLLS for play in small_rules.plays(free, chip, roll)}
-        steps = [after(small_rules, free, upper, play) for play in plays]
-        return max(points + most(*state) for *state, points in steps)
+        steps = [after(small_rules, free, upper, play) for play in (plays(free, chip) if free else ())]
+        return max((points + most(*state) for state, points in steps), default=0)
 
     for free, upper, chip in reachable(small_rules):
         place = anchors.index(merged(anchors, free, upper, chip))
@@ -98,10 +101,10 @@ def test_every_successor_exists(data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(anchors) - 1))
     anchor = anchors.anchor(int(np.flatnonzero(anchors.exists)[place]))
     roll = data.draw(st.sampled_from(ROLLS))
-    uppers = [anchor.upper] if anchor.upper is not None else [anchors.threshold]
+    upper = anchors.threshold if anchor.upper is None else anchor.upper
     for play in anchors.rules.plays(anchor.free, anchor.chip, roll) if anchor.free else []:
-        free, upper, chip, _ = after(anchors.rules, anchor.free, uppers[0], play)
-        assert anchors.exists[anchors.index(merged(anchors, free, upper, chip))]
+        state, _ = after(anchors.rules, anchor.free, upper, play)
+        assert anchors.exists[anchors.index(merged(anchors, *state))]
 
 
 @given(st.data())

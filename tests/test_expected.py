@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def test_sampled_anchors_of_the_real_games(name: str) -> None:
     for place in np.random.default_rng(11).choice(existing[existing > 10], 8, replace=False):
         anchor = table.anchors.anchor(int(place))
         for upper in [anchor.upper] if anchor.upper is not None else closed_totals(table, anchor):
-            judged = reference.best_turn(lambda roll, a=anchor, u=upper: options(table, rules, a, u, roll))
+            judged = reference.best_turn(partial(options, table, rules, anchor, upper))
             assert (table.mean[place], table.second_moment[place]) == pytest.approx(judged, rel=1e-12)
 
 
@@ -136,8 +137,8 @@ def options(
 ) -> list[tuple[float, float]]:
     found = []
     for play in rules.plays(anchor.free, anchor.chip, roll):
-        free, total, chip, points = reference.after(rules, anchor.free, upper, play)
-        place = table.anchors.index(Anchor(free, total, chip))
+        state, points = reference.after(rules, anchor.free, upper, play)
+        place = table.anchors.index(Anchor(*state))
         mean, second = float(table.mean[place]), float(table.second_moment[place])
         found.append((mean + points, second + 2 * points * mean + points**2))
     return found

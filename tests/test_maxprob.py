@@ -40,7 +40,7 @@ def test_small_games_agree_with_the_judge(small_rules: Rules) -> None:
     problem = MaxProb(small_rules, target=1000)
     row = row_of(problem, solve_below(problem, small_rules.all_free), Anchor(small_rules.all_free, 0, False))
     judge = reference.maxprob(small_rules)
-    needs = np.unique(np.linspace(1, len(row), 9).astype(int))
+    needs = np.unique(np.linspace(1, len(row), 5).astype(int))
     for need in needs:
         judged = judge(small_rules.all_free, 0, False, int(need))
         assert row[need - 1] == pytest.approx(judged, rel=1e-12)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,9 +72,8 @@ def test_best_agrees_with_the_judge(isa: str, name: str, free: int, chip: bool) 
     best, beside = turn.best(free, chip, values, second)
     outcomes = {roll: outcome(turn, rules, free, chip, roll) for roll in ROLLS}
     for lane in range(3):
-        judged = reference.best_turn(
-            lambda roll, i=lane: [(values[o, i], second[o, i]) for o in outcomes[roll].values()]
-        )
+        pairs = {roll: [(values[o, lane], second[o, lane]) for o in able.values()] for roll, able in outcomes.items()}
+        judged = reference.best_turn(pairs.__getitem__)
         assert (best[lane], beside[lane]) == pytest.approx(judged, rel=1e-13)
 
 
@@ -86,7 +86,7 @@ def test_instruction_sets_agree_to_the_bit(drawn: tuple[str, int, bool, int]) ->
     turns = [turn_of(name, isa) for isa in instruction_sets()]
     values, second = (random_values(turns[0], n, seed + i, distinct=(seed % 3) * 5 or None) for i in (0, 1))
     decisions = turns[0].choose(free, chip, values)
-    answers = [
+    answers: list[list[NDArray[Any]]] = [
         [
             turn.best(free, chip, values),
             *turn.best(free, chip, values, second),

@@ -16,6 +16,9 @@ Roll = tuple[int, ...]
 Pair = tuple[float, float]
 """A value, and a second one that decides among equal values."""
 
+Anchor = tuple[int, int, bool]
+"""Free categories, upper total, chip."""
+
 TIE = 1e-12
 
 
@@ -71,10 +74,10 @@ def decided_turn(scored: dict[Roll, float], second_keep: dict[Roll, Roll], first
     return mean(throws(()), worth)[0]
 
 
-def after(rules: Rules, free: int, upper: int, play: Play) -> tuple[int, int, bool, int]:
-    """Where a play leads, and what it pays: free categories, upper total, chip, points."""
+def after(rules: Rules, free: int, upper: int, play: Play) -> tuple[Anchor, int]:
+    """Where a play leads, and what it pays."""
     points = play.points + rules.upper_bonus_for(upper, play.upper)
-    return free & ~(1 << play.category), upper + play.upper, play.chip, points
+    return (free & ~(1 << play.category), upper + play.upper, play.chip), points
 
 
 def moments(rules: Rules) -> Callable[[int, int, bool], Pair]:
@@ -87,7 +90,7 @@ def moments(rules: Rules) -> Callable[[int, int, bool], Pair]:
 
         def options(roll: Roll) -> Iterable[Pair]:
             for play in rules.plays(free, chip, roll):
-                *anchor, points = after(rules, free, upper, play)
+                anchor, points = after(rules, free, upper, play)
                 rest, rest_squared = from_anchor(*anchor)
                 yield rest + points, rest_squared + 2 * points * rest + points**2
 
@@ -108,7 +111,7 @@ def maxprob(rules: Rules) -> Callable[[int, int, bool, int], float]:
 
         def options(roll: Roll) -> Iterable[Pair]:
             for play in rules.plays(free, chip, roll):
-                *anchor, points = after(rules, free, upper, play)
+                anchor, points = after(rules, free, upper, play)
                 yield from_anchor(*anchor, need - points), 0.0
 
         return best_turn(options)[0]
