@@ -1,6 +1,7 @@
 # Everything starts from here; `make` alone lists the commands. PYTHON=… and MPI=wheel|system choose what to build on.
-PYTHON ?= python3
-MPI ?= wheel
+MADE_FOR := $(shell cat .venv/made-for 2>/dev/null)
+PYTHON ?= $(or $(word 1,$(MADE_FOR)),python3)
+MPI ?= $(or $(word 2,$(MADE_FOR)),wheel)
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
@@ -10,6 +11,9 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
 setup: .venv/ready ## make .venv with everything in it; quick when nothing changed
+ifneq ($(MADE_FOR),$(PYTHON) $(MPI))
+.PHONY: .venv/ready
+endif
 .venv/ready: $(SOURCES)
 	@PYTHON="$(PYTHON)" MPI="$(MPI)" tools/setup.sh
 

@@ -1,0 +1,76 @@
+"""The documents say what is true: their commands run, their links lead somewhere, their rule files are read."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from yahtzee_cluster.rules import parse_rules, preset_names
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+
+
+def fenced(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def sessions(page: Path) -> list[tuple[str, str]]:
+    """The commands of a page's console blocks, each with the output shown under it."""
+    steps = [step for block in fenced(page, "console") for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    return [(step.partition("\n")[0], step.partition("\n")[2]) for step in steps]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_print_what_is_shown(name: str, tmp_path: Path) -> None:
+    """Every command in a console block prints what stands under it; … stands for anything on one line."""
+    here = Path(sys.executable).parent
+    for command, shown in sessions(ROOT / name):
+        result = subprocess.run(
+            ["bash", "-c", command.replace(".venv/bin", str(here))],
+            cwd=tmp_path,
+            env=os.environ | {"LC_ALL": "C.UTF-8"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        pattern = ".*".join(re.escape(part) for part in shown.split("…"))
+        assert re.fullmatch(pattern, result.stdout), f"{command}\n{result.stdout}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_lead_somewhere(name: str) -> None:
+    """Every relative link points at a file that exists."""
+    page = ROOT / name
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+        assert target.startswith("http") or (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rule_files_are_read(name: str) -> None:
+    """Every TOML block is a complete rule set."""
+    for text in fenced(ROOT / name, "toml"):
+        assert parse_rules(text, source=name).categories
+
+
+def test_every_page_is_reachable() -> None:
+    """Every page of the documentation is linked from its index, and every preset stands in the README."""
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.name != "README.md"]
+    assert all(f"({page.relative_to(ROOT / 'docs')})" in index for page in pages)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in readme for name in preset_names())
+
+
+def test_make_lists_its_commands() -> None:
+    """`make` alone explains every command that the documents mention."""
+    listed = subprocess.run(["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True)
+    commands = {line.split()[1] for line in listed.stdout.splitlines()}
+    mentioned = {word for page in PAGES for word in re.findall(r"`make ([a-z-]+)", page.read_text(encoding="utf-8"))}
+    assert mentioned <= commands
