@@ -12,6 +12,7 @@ from pathlib import Path
 from runpy import run_path
 
 from Cython.Build import cythonize
+from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ExecError, PlatformError
@@ -22,8 +23,15 @@ GENERATED = Path("build") / "generated"
 KERNELS = ("turn", "uppers", "needs")
 MODES = {
     "release": ["-O3"],
-    "debug": ["-O1", "-g", "-DYC_DEBUG"],
-    "sanitize": ["-O1", "-g", "-DYC_DEBUG", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+    "debug": ["-O1", "-g", "-Werror", "-DYC_DEBUG"],
+    "sanitize": [
+        "-O1",
+        "-g",
+        "-Werror",
+        "-DYC_DEBUG",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=undefined",
+    ],
 }
 if MODE not in MODES:
     sys.exit(f"YAHTZEE_CLUSTER_BUILD: expected one of {', '.join(MODES)}, found {MODE!r}")
@@ -61,6 +69,7 @@ class BuildKernels(build_ext):  # type: ignore[misc]  # setuptools carries no ty
 
 
 checked = MODE != "release"
+Options.warning_errors = True
 setup(
     packages=["yahtzee_cluster", "yahtzee_cluster.kernels", "yahtzee_cluster.objectives", "yahtzee_cluster.presets"],
     package_data={

@@ -44,9 +44,16 @@ esac
 pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check "$@"; }
 CC=$compiler
 export CC
-[ "$mpi" = wheel ] || pip install --no-binary mpi4py --no-cache-dir 'mpi4py>=4,<5'
+if [ "$mpi" = system ]; then
+    # A wheel, even one that pip built and kept earlier, would belong to another MPI.
+    export PIP_NO_BINARY=mpi4py PIP_NO_CACHE_DIR=1
+fi
 # What builds the kernels is installed first and used as it is: building again needs no network.
-pip install 'setuptools>=77,<90' 'cython>=3.1,<4'
-pip install --no-build-isolation --editable ".[$extras]" ||
+.venv/bin/python - >.venv/build-requires.txt <<'END'
+import tomllib
+print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
+END
+pip install --requirement .venv/build-requires.txt &&
+    pip install --no-build-isolation --editable ".[$extras]" ||
     refuse "the environment could not be completed; the lines above say why"
 touch .venv/ready
