@@ -249,7 +249,11 @@ def test_any_category_is_read_or_refused(category: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("bridge", "no such rule set; known are yahtzee, "), ("none.toml", "none.toml: cannot be read: No such file")],
+    [
+        ("bridge", "no such rule set; known are yahtzee, "),
+        ("none.toml", "none.toml: cannot be read: No such file"),
+        ("./yahtzee", "./yahtzee: cannot be read: No such file"),
+    ],
 )
 def test_unknown_rules(name: str, expected: str) -> None:
     """An unknown name lists the known ones; a missing file is said to be missing."""

@@ -107,6 +107,17 @@ def test_several_instruction_sets_run_here() -> None:
 
 
 @given(states)
+def test_what_is_certain_stays_certain(drawn: tuple[str, int, bool, int]) -> None:
+    """The probabilities of a turn sum to one: where every outcome is worth the same, so is the turn."""
+    name, free, chip, seed = drawn
+    turn = turn_of(name)
+    free, chip = state(load_rules(name), free, chip)
+    worth = np.full((turn.n_outcomes, 2), 1.0 + seed % 9)
+    assert turn.best(free, chip, worth) == pytest.approx(worth[0], rel=1e-15)
+    assert turn.follow(free, chip, worth, turn.choose(free, chip, worth)) == pytest.approx(worth[0], rel=1e-15)
+
+
+@given(states)
 def test_following_the_best_choice_is_best(drawn: tuple[str, int, bool, int]) -> None:
     """Playing as `choose` decides is worth as much as `best` says."""
     name, free, chip, seed = drawn

@@ -194,16 +194,15 @@ def preset_text(name: str) -> str:
 
 
 def load_rules(name_or_file: str) -> Rules:
-    """The rule set that a name or the path of a TOML file stands for."""
-    if name_or_file.endswith(".toml"):
-        try:
-            text = Path(name_or_file).read_text(encoding="utf-8")
-        except OSError as error:
-            raise RulesError(name_or_file, f"cannot be read: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise RulesError(name_or_file, "is not UTF-8 text") from error
-    else:
-        text = preset_text(name_or_file)
+    """The rule set that a name stands for, or a TOML file: whatever ends in .toml or has a folder in its name."""
+    if not name_or_file.endswith(".toml") and "/" not in name_or_file:
+        return parse_rules(preset_text(name_or_file), source=name_or_file)
+    try:
+        text = Path(name_or_file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise RulesError(name_or_file, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise RulesError(name_or_file, "is not UTF-8 text") from error
     return parse_rules(text, source=name_or_file)
 
 
