@@ -1,7 +1,8 @@
-# Everything starts from here; `make` alone lists the commands. PYTHON=… and MPI=wheel|system choose what to build on.
+# Everything starts from here; `make` alone lists the commands.
+# On the command line, PYTHON=… and MPI=wheel|system choose what to build on; .venv remembers, until `make clean`.
 MADE_FOR := $(shell cat .venv/made-for 2>/dev/null)
-PYTHON ?= $(or $(word 1,$(MADE_FOR)),python3)
-MPI ?= $(or $(word 2,$(MADE_FOR)),wheel)
+PYTHON = $(or $(word 1,$(MADE_FOR)),python3)
+MPI = $(or $(word 2,$(MADE_FOR)),wheel)
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
@@ -10,8 +11,8 @@ SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/dice.py \
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
-setup: .venv/ready ## make .venv with everything in it; quick when nothing changed
-ifneq ($(MADE_FOR),$(PYTHON) $(MPI))
+setup: .venv/ready ## make .venv with everything in it (half a minute; nothing when nothing changed)
+ifneq ($(MADE_FOR),$(PYTHON) $(MPI) $(CURDIR))
 .PHONY: .venv/ready
 endif
 .venv/ready: $(SOURCES)
@@ -20,10 +21,10 @@ endif
 run: setup ## run the main job: the expected-score table of the default rules
 	@$(BIN)/python -m yahtzee_cluster expected
 
-test: setup ## run all tests
+test: setup ## run all tests (a minute and a half)
 	@$(BIN)/python -m pytest
 
-check: ## run what CI runs
+check: ## run what CI runs: linters, types, checked kernels, tests (five minutes)
 	@.ci/run
 
 lint: setup
@@ -38,7 +39,7 @@ checked-kernels: setup
 	@tools/checked-kernels.sh debug
 	@tools/checked-kernels.sh sanitize
 
-bench: setup ## measure the kernels and print JSON lines
+bench: setup ## measure the kernels and print JSON lines (a minute and a half)
 	@$(BIN)/python benchmarks/bench.py
 
 format: setup ## put the Python sources into their standard form

@@ -6,7 +6,11 @@ import numpy as np
 from yahtzee_cluster.kernels.turn import check
 from yahtzee_cluster.kernels.turn cimport Turn, outcome_t, yc_source
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t
+
+cdef enum:
+    SETS_BETWEEN_SIGNALS = 256
 
 
 def moments(Turn turn not None, anchors, value, second=None):
@@ -43,6 +47,9 @@ cdef _solve(Turn turn, anchors, value, second, bint luckiest):
                 if beside is not NULL:
                     beside[place[0, chip]] = 0.0
         for free in range(1, n_sets):
+            if free % SETS_BETWEEN_SIGNALS == 0:
+                with gil:
+                    PyErr_CheckSignals()
             for chip in range(2):
                 if place[free, chip] < 0:
                     continue

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,7 +63,7 @@ def test_rules_are_listed() -> None:
     lines = run("rules").stdout.splitlines()[1:]
     assert [line.split()[0] for line in lines] == preset_names()
     for line, rules in zip(lines, map(load_rules, preset_names()), strict=True):
-        assert line.split()[2:4] == [rules.published_mean or "–", rules.published_std or "–"]
+        assert line.split()[2:4] == [rules.published_mean or "-", rules.published_std or "-"]
 
 
 @pytest.mark.parametrize("verb", ["expected", "rules"])
@@ -76,8 +78,8 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     """Unknown rules, unreadable or contradictory files and unknown instruction sets get one line and exit code 2."""
     bad = tmp_path / "bad.toml"
     bad.write_text('name = "x"\n[[category]]\nname = "a"\npoints = -3\n', encoding="utf-8")
-    assert "bridge: no such rule set; known are yahtzee, " in refusal(run("expected", "--rules", "bridge"))
-    assert "known are yahtzee, " in refusal(run("rules", "bridge"))
+    assert "bridge: no such rule set or file; rule sets are yahtzee, " in refusal(run("expected", "--rules", "bridge"))
+    assert "bridge: no such rule set; there are yahtzee, " in refusal(run("rules", "bridge"))
     assert 'bad.toml: category a: points: expected "sum" or a whole' in refusal(run("expected", "--rules", str(bad)))
     assert "cannot be read: No such file" in refusal(run("expected", "--rules", str(tmp_path / "none.toml")))
     assert "no instruction set 'vax' here" in refusal(run("expected", YAHTZEE_CLUSTER_ISA="vax"))
@@ -90,6 +92,35 @@ def test_wrong_usage(arguments: tuple[str, ...]) -> None:
     assert result.returncode == 2
     assert result.stderr.startswith("usage: ")
     assert "Traceback" not in result.stderr
+
+
+def test_output_that_cannot_be_written() -> None:
+    """A full disk under the result is said in one line, with exit code 1."""
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "yahtzee_cluster", "rules"]
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert result.returncode == 1
+    assert result.stderr == "yahtzee-cluster: the result cannot be written: No space left on device\n"
+
+
+def test_plain_ascii_terminal() -> None:
+    """Results need no more than ASCII."""
+    assert run("rules", PYTHONIOENCODING="ascii").returncode == 0
+
+
+def test_interrupt_stops_a_large_table(tmp_path: Path) -> None:
+    """Ctrl-C ends even the largest table at once, with exit code 130 and without a traceback."""
+    file = tmp_path / "large.toml"
+    boxes = "".join(f'[[category]]\nname = "{i}"\nface = {i % 6 + 1}\n' for i in range(16))
+    file.write_text(f'name = "large"\nupper_threshold = 99\nupper_bonus = 9\n{boxes}', encoding="utf-8")
+    command = [sys.executable, "-m", "yahtzee_cluster", "expected", "--rules", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (130, "", "")
+    assert time.monotonic() - started < 1.0
 
 
 def test_reader_that_leaves_early() -> None:

@@ -45,6 +45,15 @@ def test_commands_print_what_is_shown(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_python_prints_what_is_shown(name: str) -> None:
+    """The Python blocks of a page, run one after the other, print what the text blocks show."""
+    page = ROOT / name
+    program = "\n".join(fenced(page, "python"))
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert result.stdout == "".join(fenced(page, "text")), result.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_links_lead_somewhere(name: str) -> None:
     """Every relative link points at a file that exists."""
     page = ROOT / name

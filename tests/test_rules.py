@@ -1,5 +1,6 @@
 """Rule sets: what they score, what they allow, and how a bad one is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from yahtzee_cluster.dice import ROLLS
 from yahtzee_cluster.errors import RulesError
-from yahtzee_cluster.rules import Rules, load_rules, parse_rules, preset_names, preset_text
+from yahtzee_cluster.rules import Rules, load_rules, parse_rules, preset_names, template
 
 rolls = st.sampled_from(ROLLS)
 
@@ -132,11 +133,12 @@ def test_every_roll_has_a_play(rules: str, roll: tuple[int, ...], free: int, chi
 
 
 def test_printed_preset_is_a_valid_file(tmp_path: Path) -> None:
-    """What `rules NAME` prints can be given to --rules as it is."""
+    """What `rules NAME` prints can be given to --rules, and no longer claims what was published of the preset."""
     for name in preset_names():
-        file = tmp_path / f"{name}.toml"
-        file.write_text(preset_text(name), encoding="utf-8")
-        assert load_rules(str(file)) == load_rules(name)
+        file = tmp_path / name
+        file.write_text(template(name), encoding="utf-8")
+        unsourced = replace(load_rules(name), source="", published_mean=None, published_std=None)
+        assert load_rules(str(file)) == unsourced
 
 
 BOX = '[[category]]\nname = "box"\n'
@@ -164,17 +166,34 @@ BAD = {
     "points beside face": ('name = "g"\n' + BOX + "face = 2\npoints = 3\n", 'points: expected "matching", found 3'),
     "face 7": ('name = "g"\n' + BOX + "face = 7\n", "face: expected a whole number from 1 to 6, found 7"),
     "two patterns": ('name = "g"\n' + BOX + "face = 1\nrun = 3\n", "run: expected at most one pattern, besides face"),
-    "group of one": ('name = "g"\n' + BOX + "groups = [1]\npoints = 1\n", "groups: expected a list of whole numbers"),
-    "no groups": ('name = "g"\n' + BOX + "groups = []\npoints = 1\n", "groups: expected a list of whole numbers"),
+    "group of one": (
+        'name = "g"\n' + BOX + "groups = [1]\npoints = 1\n",
+        "groups: expected a list of one or more whole",
+    ),
+    "no groups": ('name = "g"\n' + BOX + "groups = []\npoints = 1\n", "groups: expected a list of one or more whole"),
     "six dice": ('name = "g"\n' + BOX + "groups = [3, 3]\npoints = 1\n", "groups: expected groups of at most 5 dice"),
     "run of six": ('name = "g"\n' + BOX + "run = 6\npoints = 1\n", "run: expected a whole number from 2 to 5"),
-    "face twice": ('name = "g"\n' + BOX + "faces = [1, 1]\npoints = 1\n", "faces: expected at most 5 different faces"),
-    "six faces": ('name = "g"\n' + BOX + "faces = [1,2,3,4,5,6]\npoints = 1\n", "faces: expected at most 5 different"),
+    "face twice": ('name = "g"\n' + BOX + "faces = [1, 1]\npoints = 1\n", "faces: expected up to 5 faces, each once"),
+    "six faces": (
+        'name = "g"\n' + BOX + "faces = [1,2,3,4,5,6]\npoints = 1\n",
+        "faces: expected up to 5 faces, each once",
+    ),
     "distinct alone": ('name = "g"\n' + BOX + 'distinct = false\npoints = "sum"\n', "distinct: expected only beside"),
     "distinct is 1": ('name = "g"\n' + BOX + "distinct = 1\ngroups = [2]\npoints = 1\n", "distinct: expected true or"),
     "joker for dice": ('name = "g"\n' + BOX + 'joker = true\npoints = "sum"\n', "joker: expected only beside a fixed"),
-    "unknown field": ('nmae = "x"\n' + GOOD, "nmae: expected no such field"),
-    "unknown field in a box": (GOOD + "colour = 1\n", "category box: colour: expected no such field"),
+    "unknown field": ('nmae = "x"\n' + GOOD, "nmae: expected no such field here, only category, name, "),
+    "misspelt name": (
+        'name = "g"\n' + BOX.replace("name", "nmae"),
+        "category 1: nmae: expected no such field here, only name, points",
+    ),
+    "misspelt pattern": ('name = "g"\n' + BOX + "faec = 3\n", "category box: faec: expected no such field here"),
+    "game field in a box": (GOOD + "upper_bonus = 1\n", "category box: upper_bonus: expected no such field here"),
+    "blank name": ('name = "  "\n' + BOX + 'points = "sum"\n', "name: expected a text, found '  '"),
+    "nested": ("x = " + "[" * 5000, "is not valid TOML: nested too deeply"),
+    "threshold out of reach": (
+        "upper_threshold = 31\nupper_bonus = 1\n" + GOOD + '[[category]]\nname = "six"\nface = 6\n',
+        "upper_threshold: expected at most 30, what the face categories can bring together, found 31",
+    ),
     "unknown joker": ('joker = "wild"\n' + GOOD, "joker: expected one of none, free, forced, found 'wild'"),
     "joker is a list": ('joker = ["free"]\n' + GOOD, "joker: expected one of none, free, forced, found ['free']"),
     "joker without Yahtzee": ('joker = "free"\n' + GOOD, "yahtzee: expected the name of the Yahtzee category"),
@@ -186,7 +205,7 @@ BAD = {
         "upper_threshold: expected upper_threshold and upper_bonus",
     ),
     "threshold without bonus": ("upper_threshold = 5\n" + GOOD, "upper_bonus: expected upper_threshold and"),
-    "negative bonus": ("upper_bonus = -1\n" + GOOD, "upper_bonus: expected a whole number from 0 to 1000, found -1"),
+    "negative bonus": ("upper_bonus = -1\n" + GOOD, "upper_bonus: expected a whole number from 1 to 1000, found -1"),
 }
 
 
@@ -250,7 +269,7 @@ def test_any_category_is_read_or_refused(category: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("bridge", "no such rule set; known are yahtzee, "),
+        ("bridge", "no such rule set or file; rule sets are yahtzee, "),
         ("none.toml", "none.toml: cannot be read: No such file"),
         ("./yahtzee", "./yahtzee: cannot be read: No such file"),
     ],
@@ -259,6 +278,13 @@ def test_unknown_rules(name: str, expected: str) -> None:
     """An unknown name lists the known ones; a missing file is said to be missing."""
     with pytest.raises(RulesError, match=expected):
         load_rules(name)
+
+
+def test_byte_order_mark(tmp_path: Path) -> None:
+    """A file that starts with a byte order mark is read like any other."""
+    file = tmp_path / "x.toml"
+    file.write_text(GOOD, encoding="utf-8-sig")
+    assert load_rules(str(file)) == parse_rules(GOOD, source="x")
 
 
 def test_file_that_is_no_text(tmp_path: Path) -> None:

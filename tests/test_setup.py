@@ -46,6 +46,11 @@ def test_no_compiler(bare_path: Path) -> None:
     assert "no C compiler; install one" in refusal(setup(bare_path))
 
 
+def test_missing_named_compiler(bare_path: Path) -> None:
+    """A compiler that is named and not there is not replaced by another one."""
+    assert "no C compiler nocc here" in refusal(setup(bare_path, CC="nocc"))
+
+
 def test_no_python(bare_path: Path) -> None:
     """Without the named Python, the set-up says which is needed."""
     assert "no python9 here; install Python 3.11 or newer" in refusal(setup(bare_path, PYTHON="python9"))

@@ -14,30 +14,38 @@ from time import perf_counter
 
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.rules import Rules, load_rules, preset_names, preset_text
+from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
+
+EPILOG = (
+    "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input. "
+    "YAHTZEE_CLUSTER_ISA names the instruction set to use: avx512, avx2, sse2 or portable."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     options = _parser().parse_args(arguments)
-    verb: Callable[[argparse.Namespace], None] = options.verb
+    verb: Callable[[argparse.Namespace], str] = options.verb
     try:
-        verb(options)
-        sys.stdout.flush()
+        print(verb(options), flush=True)
     except YahtzeeClusterError as error:
         print(f"yahtzee-cluster: {error}", file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:
-        # The reader has seen enough, `| head` for example; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        # Nothing more can be written there, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if isinstance(error, BrokenPipeError):
+            return 0  # the reader has seen enough, `| head` for example
+        print(f"yahtzee-cluster: the result cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="yahtzee-cluster", description="Exact optimal play for Yahtzee-like dice games."
+        prog="yahtzee-cluster", description="Exact optimal play for Yahtzee-like dice games.", epilog=EPILOG
     )
     parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -51,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         "--rules",
         default="yahtzee",
         metavar="NAME|FILE",
-        help=f"a rule set by name ({', '.join(preset_names())}), or a .toml file (default: yahtzee)",
+        help="a rule set by name, see `yahtzee-cluster rules`, or a TOML file (default: yahtzee)",
     )
     expected.add_argument("--json", action="store_true", help="print one JSON object with full precision")
     expected.set_defaults(verb=_expected)
@@ -66,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _expected(options: argparse.Namespace) -> None:
+def _expected(options: argparse.Namespace) -> str:
     rules = load_rules(options.rules)
     from yahtzee_cluster.objectives.expected import solve_expected  # only now: listing rules needs no kernels
 
@@ -82,29 +90,29 @@ def _expected(options: argparse.Namespace) -> None:
             "anchors": len(table.anchors),
             "elapsed_s": elapsed,
         }
-        print(json.dumps(summary))
-        return
-    print(f"rules      {rules.name}")
-    print(f"mean       {mean:.4f}{_published(rules.published_mean)}")
-    print(f"std        {std:.4f}{_published(rules.published_std)}")
-    print(f"anchors    {len(table.anchors):,} ({table.anchors.n_unmerged:,} with every upper total kept apart)")
-    print(f"elapsed    {elapsed:.3f} s")
+        return json.dumps(summary)
+    return "\n".join(
+        [
+            f"rules      {rules.name}",
+            f"mean       {mean:.4f}{_published(rules.published_mean)}",
+            f"std        {std:.4f}{_published(rules.published_std)}",
+            f"anchors    {len(table.anchors):,} ({table.anchors.n_unmerged:,} with every upper total kept apart)",
+            f"elapsed    {elapsed:.3f} s",
+        ]
+    )
 
 
 def _published(value: str | None) -> str:
     return f"   published {value}" if value else ""
 
 
-def _rules(options: argparse.Namespace) -> None:
+def _rules(options: argparse.Namespace) -> str:
     if options.name is not None:
-        print(preset_text(options.name), end="")
-        return
-    presets = [load_rules(name) for name in preset_names()]
-    print(f"{'name':14}{'boxes':>5}  {'mean':>10}  {'std':>7}  rules, and where the figures were published")
-    for rules in presets:
-        print(_row(rules))
+        return template(options.name).rstrip("\n")
+    heading = f"{'name':14}{'boxes':>5}  {'mean':>10}  {'std':>7}  published by, and what sets the rules apart"
+    return "\n".join([heading, *(_row(load_rules(name)) for name in preset_names())])
 
 
 def _row(rules: Rules) -> str:
-    mean, std = rules.published_mean or "–", rules.published_std or "–"
+    mean, std = rules.published_mean or "-", rules.published_std or "-"
     return f"{rules.name:14}{len(rules.categories):>5}  {mean:>10}  {std:>7}  {rules.source}"

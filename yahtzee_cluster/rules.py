@@ -8,9 +8,9 @@ it defines what a game *is*, one roll at a time and without a thought for speed.
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import resources
 from itertools import product
 from pathlib import Path
@@ -28,7 +28,7 @@ Points = int | Literal["sum", "matching"]
 _PRESETS = resources.files("yahtzee_cluster") / "presets"
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Category:
     """One box of the scorecard: which rolls it accepts and what they score; any other roll scores zero.
 
@@ -88,7 +88,7 @@ def _runs(length: int) -> list[tuple[int, ...]]:
     return [tuple(range(first, first + length)) for first in range(1, len(FACES) + 2 - length)]
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Play:
     """One legal way to score a roll, and what it changes."""
 
@@ -101,7 +101,7 @@ class Play:
     """Whether the Yahtzee box holds points afterwards."""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Rules:
     """A game of five dice. A set of free categories is an integer: bit c stands for `categories[c]`."""
 
@@ -187,18 +187,28 @@ def preset_names() -> list[str]:
 
 
 def preset_text(name: str) -> str:
-    """A built-in rule set as TOML, ready to edit."""
+    """A built-in rule set as TOML."""
     if name not in preset_names():
-        raise RulesError(name, f"no such rule set; known are {', '.join(preset_names())}, or give a .toml file")
+        raise RulesError(name, f"no such rule set; there are {', '.join(preset_names())}")
     return (_PRESETS / f"{name}.toml").read_text(encoding="utf-8")
 
 
+def template(name: str) -> str:
+    """A built-in rule set as TOML, ready to edit: without the fields that hold for that rule set only."""
+    lines = preset_text(name).splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(("source ", "published_")))
+
+
 def load_rules(name_or_file: str) -> Rules:
-    """The rule set that a name stands for, or a TOML file: whatever ends in .toml or has a folder in its name."""
-    if not name_or_file.endswith(".toml") and "/" not in name_or_file:
+    """The rule set that a name stands for, or that a TOML file holds."""
+    if name_or_file in preset_names():
         return parse_rules(preset_text(name_or_file), source=name_or_file)
+    path = Path(name_or_file)
+    if not (path.suffix == ".toml" or "/" in name_or_file or path.exists()):
+        known = ", ".join(preset_names())
+        raise RulesError(name_or_file, f"no such rule set or file; rule sets are {known}")
     try:
-        text = Path(name_or_file).read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise RulesError(name_or_file, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -212,12 +222,14 @@ def parse_rules(text: str, source: str) -> Rules:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RulesError(source, f"is not valid TOML: {error}") from error
-    fields = _Fields(table, source)
+    except RecursionError as error:
+        raise RulesError(source, "is not valid TOML: nested too deeply") from error
+    fields = _Fields(table, source, known=_GAME_FIELDS)
     rules = Rules(
         name=fields.text("name"),
         categories=_categories(fields),
         upper_threshold=fields.integer("upper_threshold", 0, low=1, high=MAX_POINTS),
-        upper_bonus=fields.integer("upper_bonus", 0, low=0, high=MAX_POINTS),
+        upper_bonus=fields.integer("upper_bonus", 0, low=1, high=MAX_POINTS),
         extra_bonus=fields.integer("extra_bonus", 0, low=0, high=MAX_POINTS),
         joker=fields.choice("joker", get_args(Joker), "none"),
         yahtzee=fields.optional_text("yahtzee"),
@@ -225,36 +237,36 @@ def parse_rules(text: str, source: str) -> Rules:
         published_mean=fields.optional_text("published_mean"),
         published_std=fields.optional_text("published_std"),
     )
-    fields.refuse_unknown()
     _check_bonuses(rules, fields)
     return rules
 
 
 def _categories(fields: _Fields) -> tuple[Category, ...]:
-    tables = fields.take("category", None)
+    tables = fields.table.get("category", None)
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise fields.error("category", f"expected 1 to {MAX_CATEGORIES} [[category]] tables", tables)
     if not 1 <= len(tables) <= MAX_CATEGORIES:
         raise fields.error("category", f"expected 1 to {MAX_CATEGORIES} [[category]] tables", len(tables))
     categories: list[Category] = []
     for number, table in enumerate(tables, start=1):
-        category = _category(_Fields(table, fields.source, prefix=f"category {number}: "))
+        category = _category(table, fields.source, number)
         if category.name in (other.name for other in categories):
             raise fields.error(f"category {number}: name", "expected a name not used before", category.name)
         categories.append(category)
     return tuple(categories)
 
 
-def _category(fields: _Fields) -> Category:
-    name = fields.text("name")
-    fields.prefix = f"category {name}: "
+def _category(table: Mapping[str, Any], source: str, number: int) -> Category:
+    name = table.get("name")
+    prefix = f"category {name if isinstance(name, str) and name.isprintable() else number}: "
+    fields = _Fields(table, source, known=_CATEGORY_FIELDS, prefix=prefix)
     patterns = [key for key in ("face", "groups", "run", "faces") if key in fields.table]
     if len(patterns) > 1:
         raise fields.error(
             patterns[1], f"expected at most one pattern, besides {patterns[0]}", fields.table[patterns[1]]
         )
     category = Category(
-        name=name,
+        name=fields.text("name"),
         points=fields.points(patterns),
         face=fields.integer("face", None, low=1, high=max(FACES)),
         groups=fields.integers("groups", low=2, high=N_DICE),
@@ -263,11 +275,10 @@ def _category(fields: _Fields) -> Category:
         faces=fields.integers("faces", low=1, high=max(FACES)),
         joker=fields.flag("joker", False),
     )
-    fields.refuse_unknown()
     if sum(category.groups) > N_DICE:
         raise fields.error("groups", f"expected groups of at most {N_DICE} dice together", list(category.groups))
     if len(set(category.faces)) < len(category.faces) or len(category.faces) > N_DICE:
-        raise fields.error("faces", f"expected at most {N_DICE} different faces", list(category.faces))
+        raise fields.error("faces", f"expected up to {N_DICE} faces, each once", list(category.faces))
     if not category.distinct and not category.groups:
         raise fields.error("distinct", "expected only beside groups", False)
     if category.joker and not isinstance(category.points, int):
@@ -279,6 +290,10 @@ def _check_bonuses(rules: Rules, fields: _Fields) -> None:
     if bool(rules.upper_bonus) != bool(rules.upper_threshold):
         missing = "upper_threshold" if rules.upper_bonus else "upper_bonus"
         raise fields.error(missing, "expected upper_threshold and upper_bonus both or neither", None)
+    most = N_DICE * sum(category.face or 0 for category in rules.categories)
+    if rules.upper_threshold > most:
+        expected = f"expected at most {most}, what the face categories can bring together"
+        raise fields.error("upper_threshold", expected, rules.upper_threshold)
     names = [category.name for category in rules.categories]
     if rules.yahtzee is not None:
         if rules.yahtzee not in names:
@@ -289,53 +304,50 @@ def _check_bonuses(rules: Rules, fields: _Fields) -> None:
         raise fields.error("yahtzee", "expected the name of the Yahtzee category, for extra_bonus and joker", None)
 
 
-class _Fields:
-    """A TOML table being read: hands out each field checked, and knows which it was never asked for."""
+_CATEGORY_FIELDS = tuple(field.name for field in dataclasses.fields(Category))
+_GAME_FIELDS = ("category", *(field.name for field in dataclasses.fields(Rules) if field.name != "categories"))
 
-    def __init__(self, table: Mapping[str, Any], source: str, prefix: str = "") -> None:
+
+class _Fields:
+    """A TOML table being read: refuses fields it does not know, and hands out each other one checked."""
+
+    def __init__(self, table: Mapping[str, Any], source: str, known: tuple[str, ...], prefix: str = "") -> None:
         self.table = table
         self.source = source
         self.prefix = prefix
-        self._asked: list[str] = []
+        for key, value in table.items():
+            if key not in known:
+                raise self.error(key, f"expected no such field here, only {', '.join(known)}", value)
 
     def error(self, key: str, expected: str, found: object) -> RulesError:
         return RulesError(self.source, f"{self.prefix}{key}: {expected}, found {_shown(found)}")
 
-    def take(self, key: str, default: Any) -> Any:
-        self._asked.append(key)
-        return self.table.get(key, default)
-
-    def refuse_unknown(self) -> None:
-        for key, value in self.table.items():
-            if key not in self._asked:
-                raise self.error(key, f"expected no such field, only {', '.join(self._asked)}", value)
-
     def text(self, key: str) -> str:
         value = self.optional_text(key)
-        if not value:
+        if not value or value.isspace():
             raise self.error(key, "expected a text", value)
         return value
 
     def optional_text(self, key: str) -> str | None:
-        value = self.take(key, None)
+        value = self.table.get(key)
         if value is not None and not (isinstance(value, str) and value.isprintable()):
             raise self.error(key, "expected a text on one line", value)
         return value
 
     def flag(self, key: str, default: bool) -> bool:
-        value = self.take(key, default)
+        value = self.table.get(key, default)
         if not isinstance(value, bool):
             raise self.error(key, "expected true or false", value)
         return value
 
     def choice(self, key: str, choices: tuple[Any, ...], default: Any) -> Any:
-        value = self.take(key, default)
+        value = self.table.get(key, default)
         if value not in choices:
             raise self.error(key, f"expected one of {', '.join(choices)}", value)
         return value
 
     def integer(self, key: str, default: Any, low: int, high: int) -> Any:
-        value = self.take(key, None)
+        value = self.table.get(key)
         if value is None:
             return default
         if not _is_integer(value, low, high):
@@ -343,15 +355,15 @@ class _Fields:
         return value
 
     def integers(self, key: str, low: int, high: int) -> tuple[int, ...]:
-        value = self.take(key, None)
+        value = self.table.get(key)
         if value is None:
             return ()
         if not isinstance(value, list) or not value or not all(_is_integer(item, low, high) for item in value):
-            raise self.error(key, f"expected a list of whole numbers from {low} to {high}", value)
+            raise self.error(key, f"expected a list of one or more whole numbers from {low} to {high}", value)
         return tuple(value)
 
     def points(self, patterns: list[str]) -> Points:
-        value: Points = self.take("points", "matching" if patterns == ["face"] else None)
+        value: Points = self.table.get("points", "matching" if patterns == ["face"] else None)
         words = {"face": ["matching"], "groups": ["sum", "matching"]}.get("".join(patterns), ["sum"])
         if value in words or (patterns != ["face"] and _is_integer(value, 0, MAX_POINTS)):
             return value
