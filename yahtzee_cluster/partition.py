@@ -1,0 +1,136 @@
+"""Fixed subset partitioning (Cremers 2002, chapter 5) as a value.
+
+A table has entries for the subsets of a ground set A, and the entries of a subset depend only on those of subsets with
+one element less.
+Fix a set G of elements, and call H what is left of A.
+A *class* is a layer n and a part g of G: all subsets with n elements whose part in G is g.
+A class reads only the class below it with the same g, and those below it whose g has one element less; and subsets of
+one class never read each other.
+So a computer needs few classes at a time, and may cut up the work inside one as it likes.
+
+Every rank computes the partition alone, from the same few numbers; messages need to carry class ids only.
+Nothing is stored for single subsets: the members of a class are listed when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import comb, ldexp
+from typing import NewType
+
+import numpy as np
+from numpy.typing import NDArray
+
+ClassId = NewType("ClassId", int)
+
+Subsets = NDArray[np.int64]
+"""Subsets of the ground set, as integers: bit a stands for element a."""
+
+
+def all_exist(subsets: Subsets) -> NDArray[np.bool_]:
+    """The plain case: every subset has entries."""
+    return np.ones(len(subsets), bool)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The classes of all subsets that exist, for one fixed set; both sets are integers like any subset."""
+
+    n_elements: int
+    fixed: int
+    exist: Callable[[Subsets], NDArray[np.bool_]] = field(default=all_exist, compare=False)
+
+    def __post_init__(self) -> None:
+        assert 0 <= self.fixed < 1 << self.n_elements
+
+    @property
+    def n_fixed(self) -> int:
+        """How many elements the fixed set has: |G|."""
+        return self.fixed.bit_count()
+
+    @property
+    def n_rest(self) -> int:
+        """How many elements are left: |H|."""
+        return self.n_elements - self.n_fixed
+
+    def class_of(self, subset: int) -> ClassId:
+        """The class that a subset belongs to."""
+        packed = sum(1 << i for i, element in enumerate(self._fixed_elements) if subset >> element & 1)
+        return ClassId(subset.bit_count() << self.n_fixed | packed)
+
+    def layer(self, cls: ClassId) -> int:
+        """How many elements the members of a class have."""
+        return int(cls) >> self.n_fixed
+
+    def part(self, cls: ClassId) -> int:
+        """What all members of a class have of the fixed set."""
+        return sum(1 << element for i, element in enumerate(self._fixed_elements) if cls >> i & 1)
+
+    def members(self, cls: ClassId) -> Subsets:
+        """The subsets in a class that exist, in rising order: the order in which their entries are laid out."""
+        part = self.part(cls)
+        n_chosen = self.layer(cls) - part.bit_count()
+        if not 0 <= n_chosen <= self.n_rest:
+            return np.empty(0, np.int64)
+        subsets = self._rest_by_size[n_chosen] | part
+        return subsets[self.exist(subsets)]
+
+    @cached_property
+    def classes(self) -> tuple[ClassId, ...]:
+        """All classes with members, layer by layer: what a class depends on comes before it."""
+        ids = range((self.n_elements + 1) << self.n_fixed)
+        return tuple(ClassId(cls) for cls in ids if len(self.members(ClassId(cls))))
+
+    def dependencies(self, cls: ClassId) -> tuple[ClassId, ...]:
+        """The classes that the members of a class read, nearest first: the one with the same part of G, if any."""
+        members = self.members(cls)
+        reads = []
+        for element in range(self.n_elements):
+            below = members[members >> element & 1 == 1] ^ 1 << element
+            below = below[self.exist(below)]
+            if len(below):
+                reads.append(self.class_of(int(below[0])))
+        same = self.part(cls)
+        return tuple(sorted(set(reads), key=lambda other: (self.part(other) != same, other)))
+
+    @cached_property
+    def _fixed_elements(self) -> tuple[int, ...]:
+        return tuple(element for element in range(self.n_elements) if self.fixed >> element & 1)
+
+    @cached_property
+    def _rest_by_size(self) -> tuple[Subsets, ...]:
+        """The subsets of H, by size, each in rising order."""
+        subsets = np.zeros(1, np.int64)
+        for element in range(self.n_elements):
+            if not self.fixed >> element & 1:
+                subsets = np.concatenate([subsets, subsets | 1 << element])
+        sizes = np.bitwise_count(subsets)
+        return tuple(subsets[sizes == size] for size in range(self.n_rest + 1))
+
+
+# --------------------------------------------------------------------------------- the thesis' formulas
+# All of them assume that every subset exists and has `n_values` = |B| entries.
+
+
+def class_values(n_rest: int, n_chosen: int, n_values: int) -> int:
+    """(5.6): how many values a class holds whose members have `n_chosen` elements outside G."""
+    return comb(n_rest, n_chosen) * n_values
+
+
+def cache_values(n_elements: int, n_fixed: int, n_values: int) -> int:
+    """(5.8): the most values held at once, a class and all that it reads."""
+    n_rest = n_elements - n_fixed
+    same_part = comb(n_rest, (n_rest - 1) // 2) if n_rest else 0
+    return ((n_fixed + 1) * comb(n_rest, n_rest // 2) + same_part) * n_values
+
+
+def preloaded_values(n_elements: int, n_fixed: int, n_values: int) -> int:
+    """(5.10): how many values are read in all, when every class reads all that it depends on."""
+    return (((n_fixed + 2) << (n_elements - 1)) - (1 << n_fixed)) * n_values
+
+
+def reads_per_value(n_elements: int, n_fixed: int) -> float:
+    """(5.11): values read for each value of the table."""
+    return 1 + n_fixed / 2 - ldexp(1.0, n_fixed - n_elements)
