@@ -6,12 +6,7 @@ from numpy.typing import NDArray
 from yahtzee_cluster.anchors import Anchors
 from yahtzee_cluster.kernels.turn import Turn
 
-def solve(
-    turn: Turn,
-    free: int,
-    anchors: Anchors,
-    length: NDArray[np.int32],
-    offset: NDArray[np.int64],
-    successors: Sequence[NDArray[np.float64] | None],
-    out: NDArray[np.float64],
-) -> None: ...
+class Needs:
+    turn: Turn
+    def __init__(self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64]) -> None: ...
+    def solve(self, free: int, successors: Sequence[NDArray[np.float64] | None], out: NDArray[np.float64]) -> None: ...

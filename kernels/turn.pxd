@@ -32,6 +32,8 @@ cdef extern from "turn.h" nogil:
         double second_below, second_above, slope, second_add
 
     ctypedef struct yc_program:
+        int n_slots
+        uint16_t outcome[YC_MAX_OUTCOMES]
         uint16_t legal[YC_ROLLS]
 
     ctypedef struct yc_scratch:
@@ -64,7 +66,14 @@ cdef class Turn:
     cdef readonly object moves
     cdef readonly str isa
     cdef readonly int n_outcomes
-    cdef readonly unsigned int all_free
+    cdef readonly Py_ssize_t all_free
+    cdef bint busy
+    cdef const int16_t[:, ::1] outcome_of
+    cdef const int16_t[::1] zero_of
+    cdef const uint16_t[::1] scoring
+    cdef const uint16_t[:, ::1] legal
+    cdef const uint8_t[:, ::1] joker
+    cdef const int16_t[::1] fives
     cdef yc_moves tables
     cdef const yc_isa *run
     cdef yc_program program
@@ -73,5 +82,7 @@ cdef class Turn:
     cdef outcome_t *outcomes
     cdef yc_source *sources
 
-    cdef Py_ssize_t open(self, unsigned int free, bint chip, values, second, bint merge_zeros) except -1
+    cdef int begin(self) except -1
+    cdef void end(self) noexcept
+    cdef Py_ssize_t open(self, Py_ssize_t free, bint chip, values, second, bint merge_zeros) except -1
     cdef void prepare(self, unsigned int free, int chip, int merge_zeros) noexcept nogil

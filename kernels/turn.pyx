@@ -40,11 +40,22 @@ cdef const yc_isa *find_isa(str name) except NULL:
 
 def check(name, array, dtype, shape):
     """Return the array if it is C-contiguous and of this type and shape; a None in the shape fits any length."""
-    if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.c_contiguous:
+    if not isinstance(array, np.ndarray):
+        raise KernelArgumentError(f"{name}: expected an array")
+    array = np.asarray(array)  # a subclass may tell of itself what it likes
+    if array.dtype != dtype or not array.flags.c_contiguous or not array.flags.aligned:
         raise KernelArgumentError(f"{name}: expected a C-contiguous array of {np.dtype(dtype).name}")
-    wanted = tuple([array.shape[i] if i < array.ndim and n is None else n for i, n in enumerate(shape)])
-    if array.shape != wanted:
-        raise KernelArgumentError(f"{name}: expected shape {shape}, found {array.shape}")
+    if array.ndim != len(shape) or any([n not in (None, array.shape[i]) for i, n in enumerate(shape)]):
+        wanted = ", ".join(["any" if n is None else str(n) for n in shape])
+        raise KernelArgumentError(f"{name}: expected shape ({wanted}), found {array.shape}")
+    return array
+
+
+def check_output(name, array, shape):
+    """Return the array if values can be written to it, as `check` does."""
+    array = check(name, array, np.float64, shape)
+    if not array.flags.writeable:
+        raise KernelArgumentError(f"{name}: expected an array that can be written to")
     return array
 
 
@@ -56,10 +67,43 @@ def _inside_table():
 
 
 _INSIDE = _inside_table()
-_FIVES = np.array(FIVES, np.int16)
 
 if len(ROLLS) != YC_ROLLS or len(KEEPS) != YC_KEEPS:
     raise ImportError("the kernels were built for another lattice; build them again")
+
+
+def _require(fact, complaint):
+    if not fact:
+        raise KernelArgumentError(complaint)
+
+
+def _tables(moves):
+    """Copies of the tables that nobody else can change, after a look at everything in them."""
+    n_rows, n_sets = YC_ROLLS + YC_FACES * (YC_VARIANTS - 1), len(moves.legal)
+    n_categories = n_sets.bit_length() - 1
+    _require(n_sets == 1 << n_categories and 1 <= n_categories <= YC_CATEGORIES,
+             f"legal: expected one row for every set of categories, found {n_sets}")
+    _require(1 <= len(moves.outcomes) <= YC_MAX_OUTCOMES,
+             f"outcomes: expected 1 to {YC_MAX_OUTCOMES}, found {len(moves.outcomes)}")
+    outcome_of = check("outcome_of", moves.outcome_of, np.int16, (n_rows, YC_CATEGORIES)).copy()
+    zero_of = check("zero_of", moves.zero_of, np.int16, (YC_CATEGORIES,)).copy()
+    scoring = check("scoring", moves.scoring, np.uint16, (n_rows,)).copy()
+    legal = check("legal", moves.legal, np.uint16, (n_sets, YC_FACES)).copy()
+    joker = check("joker", moves.joker, np.uint8, (n_sets, YC_FACES)).copy()
+
+    categories = np.array([outcome.category for outcome in moves.outcomes])
+    points = np.array([outcome.points for outcome in moves.outcomes])
+    used, zeros = outcome_of[:, :n_categories], zero_of[:n_categories]
+    _require(((categories >= 0) & (categories < n_categories)).all(), "outcomes: expected categories of the rules")
+    _require(used.min() >= 0 and used.max() < len(categories), "outcome_of: expected indices into outcomes")
+    _require((categories[used] == np.arange(n_categories)).all(),
+             "outcome_of: expected outcomes of the category they stand for")
+    _require(zero_of.min() >= -1 and zeros.max() < len(categories), "zero_of: expected indices into outcomes, or -1")
+    _require(all([o < 0 or (categories[o], points[o]) == (c, 0) for c, o in enumerate(zeros)]),
+             "zero_of: expected outcomes that score zero in their category")
+    _require(not (legal & ~np.arange(n_sets)[:, None]).any() and legal[1:].all(),
+             "legal: expected some of the free categories")
+    return outcome_of, zero_of, scoring, legal, joker, np.array(FIVES, np.int16)
 
 
 cdef _answer(double[:, ::1] out, second):
@@ -71,41 +115,14 @@ cdef class Turn:
     """One turn under one rule set, with the work space of one thread."""
 
     def __cinit__(self, moves, isa=None):
-        cdef const int16_t[:, ::1] outcome_of
-        cdef const int16_t[::1] zero_of
-        cdef const uint16_t[::1] scoring
-        cdef const uint16_t[:, ::1] legal
-        cdef const uint8_t[:, ::1] joker
-        cdef const int16_t[::1] fives = _FIVES
-        cdef int n_rows = YC_ROLLS + YC_FACES * (YC_VARIANTS - 1)
         cdef int i
-        n_sets = len(moves.legal)
-        outcome_of = check("outcome_of", moves.outcome_of, np.int16, (n_rows, YC_CATEGORIES))
-        zero_of = check("zero_of", moves.zero_of, np.int16, (YC_CATEGORIES,))
-        scoring = check("scoring", moves.scoring, np.uint16, (n_rows,))
-        legal = check("legal", moves.legal, np.uint16, (n_sets, YC_FACES))
-        joker = check("joker", moves.joker, np.uint8, (n_sets, YC_FACES))
-        n_categories = n_sets.bit_length() - 1
-        if n_sets != 1 << n_categories or not 1 <= n_categories <= YC_CATEGORIES:
-            raise KernelArgumentError(f"legal: expected one row for every set of categories, found {n_sets}")
-        if not 1 <= len(moves.outcomes) <= YC_MAX_OUTCOMES:
-            raise KernelArgumentError(f"outcomes: expected 1 to {YC_MAX_OUTCOMES}, found {len(moves.outcomes)}")
-        used = moves.outcome_of[:, :n_categories]
-        if used.min() < 0 or used.max() >= len(moves.outcomes):
-            raise KernelArgumentError("outcome_of: expected indices into outcomes")
-        categories = np.array([outcome.category for outcome in moves.outcomes])
-        if np.any(categories[used] != np.arange(n_categories)):
-            raise KernelArgumentError("outcome_of: expected outcomes of the category they stand for")
-        if moves.zero_of.min() < -1 or moves.zero_of.max() >= len(moves.outcomes):
-            raise KernelArgumentError("zero_of: expected indices into outcomes, or -1")
-        if np.any(moves.legal & ~np.arange(n_sets)[:, None]) or np.any(moves.legal[1:] == 0):
-            raise KernelArgumentError("legal: expected some of the free categories")
-
+        (self.outcome_of, self.zero_of, self.scoring, self.legal, self.joker, self.fives) = _tables(moves)
         self.moves = moves
         self.n_outcomes = len(moves.outcomes)
-        self.all_free = n_sets - 1
-        self.tables = yc_moves(n_categories, self.n_outcomes, &outcome_of[0, 0], &zero_of[0],
-                               &scoring[0], &legal[0, 0], &joker[0, 0], &fives[0])
+        self.all_free = self.legal.shape[0] - 1
+        self.tables = yc_moves((<object>self.all_free).bit_length(), self.n_outcomes, &self.outcome_of[0, 0],
+                               &self.zero_of[0], &self.scoring[0], &self.legal[0, 0], &self.joker[0, 0],
+                               &self.fives[0])
         self.run = find_isa(isa or os.environ.get(ISA_VARIABLE, ""))
         self.isa = self.run.name.decode()
         self.outcomes = <outcome_t *>calloc(self.n_outcomes, sizeof(outcome_t))
@@ -131,18 +148,32 @@ cdef class Turn:
         """Look up what every roll may do in this state of the scorecard."""
         yc_prepare(&self.tables, free, chip, merge_zeros, self.run.width * sizeof(double), &self.program)
 
-    cdef Py_ssize_t open(self, unsigned int free, bint chip, values, second, bint merge_zeros) except -1:
-        """Prepare for a scorecard, and let every outcome read its own row of `values`."""
+    cdef int begin(self) except -1:
+        """Take the work space; one thread has it at a time."""
+        if self.busy:
+            raise KernelArgumentError("this Turn is at work in another thread; every thread needs one of its own")
+        self.busy = True
+        return 0
+
+    cdef void end(self) noexcept:
+        self.busy = False
+
+    cdef Py_ssize_t open(self, Py_ssize_t free, bint chip, values, second, bint merge_zeros) except -1:
+        """Prepare for a scorecard, and let every outcome read its own row of `values`; `end` must follow."""
         cdef const double[:, ::1] rows = check("values", values, np.float64, (self.n_outcomes, None))
         cdef const double[:, ::1] beside = None
         cdef Py_ssize_t n = rows.shape[1]
         cdef int o
+        rules = self.moves.rules
         if not 0 < free <= self.all_free:
             raise KernelArgumentError(f"free: expected 1 to {self.all_free}, found {free}")
+        if chip and (not rules.has_chip or free & rules.yahtzee_box):
+            raise KernelArgumentError("chip: expected False while the Yahtzee box is free, or without a use for it")
         if n == 0:
             raise KernelArgumentError("values: expected at least one lane")
         if second is not None:
             beside = check("second", second, np.float64, (self.n_outcomes, n))
+        self.begin()
         memset(self.sources, 0, self.n_outcomes * sizeof(yc_source))
         for o in range(self.n_outcomes):
             self.sources[o].row = &rows[o, 0]
@@ -150,6 +181,11 @@ cdef class Turn:
             if second is not None:
                 self.sources[o].second = &beside[o, 0]
         self.prepare(free, chip, merge_zeros)
+        used = [self.program.outcome[slot] for slot in range(self.program.n_slots)]
+        for name, array in (("values", values), ("second", second)):
+            if array is not None and not np.isfinite(np.asarray(array)[used]).all():
+                self.end()
+                raise KernelArgumentError(f"{name}: expected finite numbers for all outcomes in reach")
         return n
 
     def best(self, free, chip, values, second=None, *, merge_zeros=False):
@@ -163,6 +199,7 @@ cdef class Turn:
         cdef double *second_out = NULL if second is None else &out[1, 0]
         with nogil:
             self.run.best(&self.program, self.sources, &self.scratch, n, &out[0, 0], second_out)
+        self.end()
         return _answer(out, second)
 
     def choose(self, free, chip, values):
@@ -174,6 +211,7 @@ cdef class Turn:
         cdef uint16_t[:, :, ::1] out = np.empty((3, YC_ROLLS, n), np.uint16)
         with nogil:
             self.run.choose(&self.program, &self.tables, self.sources, &self.scratch, n, &out[0, 0, 0])
+        self.end()
         return np.asarray(out)
 
     def follow(self, free, chip, values, decisions, second=None):
@@ -181,17 +219,22 @@ cdef class Turn:
 
         `decisions` are laid out as `choose` returns them, for every lane, or for one that all the others copy.
         """
-        cdef Py_ssize_t n = self.open(free, chip, values, second, False)
         cdef const uint16_t[:, :, ::1] decided = check("decisions", decisions, np.uint16, (3, YC_ROLLS, None))
         cdef Py_ssize_t n_decided = decided.shape[2]
-        if n_decided not in (1, n):
-            raise KernelArgumentError(f"decisions: expected 1 or {n} lanes, found {n_decided}")
-        self._check_legal(decisions)
+        cdef Py_ssize_t n = self.open(free, chip, values, second, False)
+        try:
+            if n_decided not in (1, n):
+                raise KernelArgumentError(f"decisions: expected 1 or {n} lanes, found {n_decided}")
+            self._check_legal(np.asarray(decisions))
+        except KernelArgumentError:
+            self.end()
+            raise
         cdef double[:, ::1] out = np.empty((1 if second is None else 2, n))
         cdef double *second_out = NULL if second is None else &out[1, 0]
         with nogil:
             self.run.follow(&self.program, &self.tables, self.sources, &self.scratch, n, &decided[0, 0, 0], n_decided,
                             &out[0, 0], second_out)
+        self.end()
         return _answer(out, second)
 
     def most(self, free, chip, values):
@@ -200,12 +243,15 @@ cdef class Turn:
         cdef double[::1] out = np.empty(n)
         with nogil:
             self.run.most(&self.program, self.sources, &self.scratch, n, &out[0])
+        self.end()
         return np.asarray(out)
 
     def rerolls(self, int times):
         """Do the two rerolls of a turn so many times on one vector and nothing else: the floor under every turn."""
+        self.begin()
         with nogil:
             self.run.rerolls(&self.scratch, times)
+        self.end()
 
     @property
     def width(self):

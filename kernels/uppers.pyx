@@ -3,7 +3,8 @@
 
 import numpy as np
 
-from yahtzee_cluster.kernels.turn import check
+from yahtzee_cluster.errors import KernelArgumentError
+from yahtzee_cluster.kernels.turn import check, check_output
 from yahtzee_cluster.kernels.turn cimport Turn, outcome_t, yc_source
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -23,44 +24,75 @@ def most(Turn turn not None, anchors, value):
     _solve(turn, anchors, value, None, True)
 
 
+def check_layout(Turn turn not None, anchors):
+    """Copies of where all anchors lie, after making sure that no play leads out of them: place, lanes, most gained."""
+    cdef int n_categories = turn.tables.n_categories
+    if anchors.rules != turn.moves.rules:
+        raise KernelArgumentError("anchors: expected those of the rules that the turn was made for")
+    n_sets = turn.all_free + 1
+    place = check("place", anchors.place, np.int64, (n_sets, 2)).copy()
+    n_lanes = check("n_lanes", anchors.n_lanes, np.int32, (n_sets,)).copy()
+    most_gained = check("most_gained", anchors.most_gained, np.int32, (n_categories,)).copy()
+    here = place >= 0
+    sizes = np.where(here, n_lanes[:, None], 0).astype(np.int64)
+    starts = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
+    end_to_end = np.array_equal(place, np.where(here, starts, -1)) and sizes.sum() == anchors.n_places
+    if n_lanes.min() < 1 or not here[:, 0].all() or not end_to_end:
+        raise KernelArgumentError("place: expected the lanes of all scorecards end to end")
+    free = np.arange(n_sets)
+    gains_chip = {outcome.category for outcome in turn.moves.outcomes if outcome.chip}
+    for category in range(n_categories):
+        before = free[free >> category & 1 == 1]
+        chip_after = here[before, 1] | (category in gains_chip)
+        if (chip_after & ~here[before ^ 1 << category, 1]).any():
+            raise KernelArgumentError("place: expected a scorecard with chip wherever a play leads to one")
+    return place, n_lanes, most_gained
+
+
 cdef _solve(Turn turn, anchors, value, second, bint luckiest):
-    cdef Py_ssize_t n_sets = turn.all_free + 1
-    cdef const int64_t[:, ::1] place = check("place", anchors.place, np.int64, (n_sets, 2))
-    cdef const int32_t[::1] n_lanes = check("n_lanes", anchors.n_lanes, np.int32, (n_sets,))
-    cdef const int32_t[::1] most_gained = check("most_gained", anchors.most_gained, np.int32,
-                                                (turn.tables.n_categories,))
-    cdef double[::1] values = check("value", value, np.float64, (anchors.n_places,))
+    cdef const int64_t[:, ::1] place
+    cdef const int32_t[::1] n_lanes
+    cdef const int32_t[::1] most_gained
+    place, n_lanes, most_gained = check_layout(turn, anchors)
+    cdef double[::1] values = check_output("value", value, (anchors.n_places,))
     cdef double[::1] seconds = None
     cdef double *beside = NULL
     cdef double *out
     cdef double *second_out
     cdef double bonus = anchors.bonus
+    cdef Py_ssize_t n_sets = place.shape[0]
     cdef Py_ssize_t free
     cdef int chip
     if second is not None:
-        seconds = check("second", second, np.float64, (anchors.n_places,))
+        seconds = check_output("second", second, (anchors.n_places,))
         beside = &seconds[0]
-    with nogil:
-        for chip in range(2):
-            if place[0, chip] >= 0:
-                values[place[0, chip]] = 0.0
-                if beside is not NULL:
-                    beside[place[0, chip]] = 0.0
-        for free in range(1, n_sets):
-            if free % SETS_BETWEEN_SIGNALS == 0:
-                with gil:
-                    PyErr_CheckSignals()
+        if np.may_share_memory(value, second):
+            raise KernelArgumentError("second: expected memory of its own")
+    turn.begin()
+    try:
+        with nogil:
             for chip in range(2):
-                if place[free, chip] < 0:
-                    continue
-                _sources(turn, free, chip, place, n_lanes, most_gained, bonus, &values[0], beside)
-                turn.prepare(free, chip, True)
-                out = &values[place[free, chip]]
-                second_out = &beside[place[free, chip]] if beside is not NULL else NULL
-                if luckiest:
-                    turn.run.most(&turn.program, turn.sources, &turn.scratch, n_lanes[free], out)
-                else:
-                    turn.run.best(&turn.program, turn.sources, &turn.scratch, n_lanes[free], out, second_out)
+                if place[0, chip] >= 0:
+                    values[place[0, chip]] = 0.0
+                    if beside is not NULL:
+                        beside[place[0, chip]] = 0.0
+            for free in range(1, n_sets):
+                if free % SETS_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()
+                for chip in range(2):
+                    if place[free, chip] < 0:
+                        continue
+                    _sources(turn, free, chip, place, n_lanes, most_gained, bonus, &values[0], beside)
+                    turn.prepare(free, chip, True)
+                    out = &values[place[free, chip]]
+                    second_out = &beside[place[free, chip]] if beside is not NULL else NULL
+                    if luckiest:
+                        turn.run.most(&turn.program, turn.sources, &turn.scratch, n_lanes[free], out)
+                    else:
+                        turn.run.best(&turn.program, turn.sources, &turn.scratch, n_lanes[free], out, second_out)
+    finally:
+        turn.end()
 
 
 cdef void _sources(Turn turn, Py_ssize_t free, int chip, const int64_t[:, ::1] place, const int32_t[::1] n_lanes,

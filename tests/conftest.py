@@ -60,6 +60,24 @@ SMALL = {
         points = 12
         joker = true
     """,
+    # The filled boxes can bring exactly the threshold and no more; the Yahtzee box never holds points.
+    "exact": """
+        name = "exact"
+        upper_threshold = 15
+        upper_bonus = 5
+        extra_bonus = 4
+        yahtzee = "nothing"
+        [[category]]
+        name = "ones"
+        face = 1
+        [[category]]
+        name = "twos"
+        face = 2
+        [[category]]
+        name = "nothing"
+        groups = [5]
+        points = 0
+    """,
     "plain": """
         name = "plain"
         [[category]]

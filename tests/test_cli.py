@@ -103,9 +103,12 @@ def test_output_that_cannot_be_written() -> None:
     assert result.stderr == "yahtzee-cluster: the result cannot be written: No space left on device\n"
 
 
-def test_plain_ascii_terminal() -> None:
-    """Results need no more than ASCII."""
+def test_plain_ascii_terminal(tmp_path: Path) -> None:
+    """Results need no more than ASCII; what a terminal cannot show is replaced."""
     assert run("rules", PYTHONIOENCODING="ascii").returncode == 0
+    file = tmp_path / "x.toml"
+    file.write_text('name = "Würfel"\n[[category]]\nname = "a"\nface = 1\n', encoding="utf-8")
+    assert "rules      W?rfel\n" in run("expected", "--rules", str(file), PYTHONIOENCODING="ascii").stdout
 
 
 def test_interrupt_stops_a_large_table(tmp_path: Path) -> None:

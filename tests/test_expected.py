@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yahtzee_cluster import reference
-from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.anchors import Anchor, Anchors
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
@@ -129,7 +129,7 @@ def test_sampled_anchors_of_the_real_games(name: str) -> None:
         anchor = table.anchors.anchor(int(place))
         for upper in [anchor.upper] if anchor.upper is not None else closed_totals(table, anchor):
             judged = reference.best_turn(partial(options, table, rules, anchor, upper))
-            assert (table.mean[place], table.second_moment[place]) == pytest.approx(judged, rel=1e-12)
+            assert (table.mean[place], table.second_moment[place]) == pytest.approx(judged, rel=1e-12, abs=0)
 
 
 def options(
@@ -209,5 +209,35 @@ def test_bad_arguments() -> None:
         uppers.moments(turn, table.anchors, table.mean[1:])
     with pytest.raises(KernelArgumentError, match="second: expected shape"):
         uppers.moments(turn, table.anchors, table.mean.copy(), table.mean[1:])
-    with pytest.raises(KernelArgumentError, match="place: expected shape"):
-        uppers.moments(turn, table_of("yahtzee").anchors, table.mean.copy())
+    with pytest.raises(KernelArgumentError, match="second: expected memory of its own"):
+        uppers.moments(turn, table.anchors, table.mean, table.mean)
+    fixed = table.mean.copy()
+    fixed.flags.writeable = False
+    with pytest.raises(KernelArgumentError, match="value: expected an array that can be written to"):
+        uppers.moments(turn, table.anchors, fixed)
+
+
+def test_foreign_anchors() -> None:
+    """A turn refuses the anchors of other rules, even where every shape is the same."""
+    turn, mean = Turn(compile_moves(load_rules("yahtzee"))), table_of("simple").mean.copy()
+    with pytest.raises(KernelArgumentError, match="anchors: expected those of the rules that the turn was made for"):
+        uppers.moments(turn, table_of("simple").anchors, mean)
+
+
+@pytest.mark.parametrize(
+    ("table", "at", "value"), [("place", (5, 0), 10**9), ("n_lanes", 8191, 10**8), ("place", (0, 1), -1)]
+)
+def test_damaged_layout(table: str, at: tuple[int, int], value: int) -> None:
+    """A layout that would lead a kernel astray is refused, whatever is wrong with it."""
+    rules = load_rules("yahtzee")
+    anchors = Anchors(rules)
+    getattr(anchors, table)[at] = value
+    with pytest.raises(KernelArgumentError, match="place: expected"):
+        uppers.moments(Turn(compile_moves(rules)), anchors, np.zeros(anchors.n_places))
+
+
+def test_certain_games_have_no_deviation() -> None:
+    """Where every play scores the same, the deviation is 0 and not what rounding leaves of it."""
+    boxes = tuple(Category(name=str(i), points=997) for i in range(8))
+    table = solve_expected(Rules("certain", boxes))
+    assert (table.mean[table.start], table.std(table.start)) == (pytest.approx(8 * 997), 0.0)

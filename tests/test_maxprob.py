@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
-from yahtzee_cluster.errors import KernelArgumentError
+from yahtzee_cluster.errors import KernelArgumentError, UsageError
+from yahtzee_cluster.kernels.needs import Needs
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives.maxprob import MaxProb
 from yahtzee_cluster.rules import Rules, load_rules
@@ -43,7 +44,7 @@ def test_small_games_agree_with_the_judge(small_rules: Rules) -> None:
     needs = np.unique(np.linspace(1, len(row), 5).astype(int))
     for need in needs:
         judged = judge(small_rules.all_free, 0, False, int(need))
-        assert row[need - 1] == pytest.approx(judged, rel=1e-12)
+        assert row[need - 1] == pytest.approx(judged, rel=1e-12, abs=0)
         assert judged > 0
     assert judge(small_rules.all_free, 0, False, len(row) + 1) == 0
 
@@ -71,7 +72,7 @@ def test_end_of_the_real_game_agrees_with_the_judge(free: int, upper: int, chip:
     row = row_of(problem, rows, Anchor(free, upper, chip))
     judge = reference.maxprob(load_rules("yahtzee"))
     for need in np.unique(np.linspace(1, len(row), 5).astype(int)):
-        assert row[need - 1] == pytest.approx(judge(free, upper, chip, int(need)), rel=1e-12)
+        assert row[need - 1] == pytest.approx(judge(free, upper, chip, int(need)), rel=1e-12, abs=0)
 
 
 def test_rows_fall() -> None:
@@ -101,14 +102,31 @@ def test_a_lower_target_only_cuts_rows_short() -> None:
     assert np.array_equal(row_of(short, cut, anchor), row_of(problem, rows, anchor)[:50])
 
 
+@pytest.mark.parametrize("wrong", [10**10, -(10**10)])
+def test_damaged_rows(wrong: int) -> None:
+    """Offsets that point outside the rows are refused before anything is solved, or before anything is read."""
+    problem, solved = end_of_yahtzee()
+    offset = problem.rows.offset.copy()
+    offset[problem.anchors.place[32, 0] + 1] = wrong
+    out = np.empty(problem.rows.n_values[32])
+    with pytest.raises(KernelArgumentError, match=r"length, offset: expected none below 0|out: expected shape"):
+        Needs(problem.turn, problem.anchors, problem.rows.length, offset).solve(32, [solved[0]] * 13, out)
+
+
+def test_bad_target() -> None:
+    """A target below 1 asks for nothing, and is refused."""
+    with pytest.raises(UsageError, match="target: expected at least 1, found 0"):
+        MaxProb(load_rules("yacht"), target=0)
+
+
 def test_bad_arguments() -> None:
     """Missing, short or foreign rows never reach the kernel."""
     problem, rows = end_of_yahtzee()
     good = [rows[0]] * 13
     out = np.empty(problem.rows.n_values[32])
-    with pytest.raises(KernelArgumentError, match=r"successors\[5\]: expected a C-contiguous array of float64"):
+    with pytest.raises(KernelArgumentError, match=r"successors\[5\]: expected an array"):
         problem.solve(32, [None] * 13, out)
-    with pytest.raises(KernelArgumentError, match=r"successors\[5\]: expected shape \(0,\), found \(1,\)"):
+    with pytest.raises(KernelArgumentError, match=r"successors\[5\]: expected shape \(0\), found \(1,\)"):
         problem.solve(32, [np.empty(1)] * 13, out)
     with pytest.raises(KernelArgumentError, match="out: expected shape"):
         problem.solve(32, good, out[1:])

@@ -145,10 +145,19 @@ BOX = '[[category]]\nname = "box"\n'
 GOOD = 'name = "g"\n' + BOX + 'points = "sum"\n'
 BAD = {
     "not TOML": ("name = ", "not valid TOML"),
+    "endless number": ("x = " + "1" * 5000, "is not valid TOML: "),
+    "large number": ("upper_bonus = 0x" + "f" * 5000 + "\n" + GOOD, "found something too large to show"),
+    "deep key": (".".join("a" * 3000) + " = 1", "a: expected no such field here"),
+    "key with a line break": ('"a\\nb" = 1\n' + GOOD, "'a\\nb': expected no such field here"),
+    "endless key": ("k" * 5000 + " = 1", "k...: expected no such field here"),
+    "endless name": (f'name = "{"n" * 201}"\n' + BOX, "name: expected a text on one line, of at most 200 characters"),
     "no name": (BOX + 'points = "sum"\n', "name: expected a text"),
     "empty name": ('name = ""\n' + BOX + 'points = "sum"\n', "name: expected a text"),
-    "two lines": ('name = "a\\nb"\n' + BOX + 'points = "sum"\n', "name: expected a text on one line"),
-    "number as name": ("name = 3\n" + BOX + 'points = "sum"\n', "name: expected a text on one line, found 3"),
+    "two lines": ('name = "a\\nb"\n' + BOX + 'points = "sum"\n', "name: expected a text on one line, of at most"),
+    "number as name": (
+        "name = 3\n" + BOX + 'points = "sum"\n',
+        "name: expected a text on one line, of at most 200 characters, found 3",
+    ),
     "no category": ('name = "g"\n', "category: expected 1 to 16 [[category]] tables, found nothing"),
     "category is a text": ('name = "g"\ncategory = "x"\n', "category: expected 1 to 16 [[category]] tables"),
     "17 categories": (
@@ -189,7 +198,7 @@ BAD = {
     "misspelt pattern": ('name = "g"\n' + BOX + "faec = 3\n", "category box: faec: expected no such field here"),
     "game field in a box": (GOOD + "upper_bonus = 1\n", "category box: upper_bonus: expected no such field here"),
     "blank name": ('name = "  "\n' + BOX + 'points = "sum"\n', "name: expected a text, found '  '"),
-    "nested": ("x = " + "[" * 5000, "is not valid TOML: nested too deeply"),
+    "nested": ("x = " + "[" * 5000, "is not valid TOML: "),
     "threshold out of reach": (
         "upper_threshold = 31\nupper_bonus = 1\n" + GOOD + '[[category]]\nname = "six"\nface = 6\n',
         "upper_threshold: expected at most 30, what the face categories can bring together, found 31",
@@ -219,6 +228,7 @@ def test_bad_rules_are_refused_in_one_line(case: str) -> None:
     assert message.startswith("my-rules.toml: ")
     assert expected in message
     assert "\n" not in message
+    assert len(message) < 500
 
 
 def read_or_refusal(text: str) -> Rules | str:
@@ -285,6 +295,12 @@ def test_byte_order_mark(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     file.write_text(GOOD, encoding="utf-8-sig")
     assert load_rules(str(file)) == parse_rules(GOOD, source="x")
+
+
+def test_file_that_never_ends() -> None:
+    """A file is read only as far as a rule file can be long."""
+    with pytest.raises(RulesError, match="is too long for a rule file"):
+        load_rules("/dev/zero")
 
 
 def test_file_that_is_no_text(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Results go to stdout; a refusal is one line on stderr and exit code 2.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -24,6 +25,8 @@ EPILOG = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a name of a game may be more than the terminal can show
     options = _parser().parse_args(arguments)
     verb: Callable[[argparse.Namespace], str] = options.verb
     try:

@@ -28,7 +28,8 @@ class RulesError(UsageError):
         self.problem = problem
 
     def __str__(self) -> str:
-        return f"{self.source}: {self.problem}"
+        source = self.source if self.source.isprintable() else repr(self.source)
+        return f"{source}: {self.problem}"
 
 
 class KernelsMissingError(YahtzeeClusterError, ImportError):

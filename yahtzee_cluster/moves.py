@@ -38,6 +38,7 @@ class Outcome:
 class Moves:
     """All outcomes of a rule set, and which of them each roll can reach."""
 
+    rules: Rules
     outcomes: tuple[Outcome, ...]
     outcome_of: NDArray[np.int16]
     """[row, category]: an index into `outcomes`. Rows are the rolls, then three more for each five of a kind."""
@@ -68,7 +69,7 @@ def compile_moves(rules: Rules) -> Moves:
             else:
                 zero_of[category] = outcomes[outcome]
     legal, joker_at = _further_yahtzees(rules)
-    return Moves(tuple(outcomes), outcome_of, zero_of, scoring, legal, joker_at)
+    return Moves(rules, tuple(outcomes), outcome_of, zero_of, scoring, legal, joker_at)
 
 
 def _outcome(rules: Rules, index: int, roll: Keep, joker: bool, extra: bool) -> Outcome:

@@ -21,6 +21,8 @@ from yahtzee_cluster.errors import RulesError
 
 MAX_CATEGORIES = 16
 MAX_POINTS = 1000
+MAX_BYTES = 100_000
+MAX_TEXT = 200
 
 Joker = Literal["none", "free", "forced"]
 Points = int | Literal["sum", "matching"]
@@ -137,8 +139,8 @@ class Rules:
 
     @property
     def has_chip(self) -> bool:
-        """Whether it matters later that the Yahtzee box was filled with points."""
-        return self.extra_bonus > 0
+        """Whether the Yahtzee box can be filled with points, and whether that matters later."""
+        return self.extra_bonus > 0 and any(c.name == self.yahtzee and c.points != 0 for c in self.categories)
 
     def plays(self, free: int, chip: bool, roll: Keep) -> list[Play]:
         """Every legal way to score a roll, in the order of the categories."""
@@ -208,11 +210,14 @@ def load_rules(name_or_file: str) -> Rules:
         known = ", ".join(preset_names())
         raise RulesError(name_or_file, f"no such rule set or file; rule sets are {known}")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            text = file.read(MAX_BYTES + 1).decode("utf-8-sig")
     except OSError as error:
         raise RulesError(name_or_file, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise RulesError(name_or_file, "is not UTF-8 text") from error
+    if len(text) > MAX_BYTES:
+        raise RulesError(name_or_file, f"is too long for a rule file: more than {MAX_BYTES} bytes")
     return parse_rules(text, source=name_or_file)
 
 
@@ -220,10 +225,8 @@ def parse_rules(text: str, source: str) -> Rules:
     """Read a rule set from TOML text; `source` is what an error message calls it."""
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # the second for nesting, the first also for endless numbers
         raise RulesError(source, f"is not valid TOML: {error}") from error
-    except RecursionError as error:
-        raise RulesError(source, "is not valid TOML: nested too deeply") from error
     fields = _Fields(table, source, known=_GAME_FIELDS)
     rules = Rules(
         name=fields.text("name"),
@@ -258,7 +261,7 @@ def _categories(fields: _Fields) -> tuple[Category, ...]:
 
 def _category(table: Mapping[str, Any], source: str, number: int) -> Category:
     name = table.get("name")
-    prefix = f"category {name if isinstance(name, str) and name.isprintable() else number}: "
+    prefix = f"category {_short(name) if isinstance(name, str) else number}: "
     fields = _Fields(table, source, known=_CATEGORY_FIELDS, prefix=prefix)
     patterns = [key for key in ("face", "groups", "run", "faces") if key in fields.table]
     if len(patterns) > 1:
@@ -320,7 +323,7 @@ class _Fields:
                 raise self.error(key, f"expected no such field here, only {', '.join(known)}", value)
 
     def error(self, key: str, expected: str, found: object) -> RulesError:
-        return RulesError(self.source, f"{self.prefix}{key}: {expected}, found {_shown(found)}")
+        return RulesError(self.source, f"{self.prefix}{_short(key)}: {expected}, found {_shown(found)}")
 
     def text(self, key: str) -> str:
         value = self.optional_text(key)
@@ -330,8 +333,8 @@ class _Fields:
 
     def optional_text(self, key: str) -> str | None:
         value = self.table.get(key)
-        if value is not None and not (isinstance(value, str) and value.isprintable()):
-            raise self.error(key, "expected a text on one line", value)
+        if value is not None and not (isinstance(value, str) and value.isprintable() and len(value) <= MAX_TEXT):
+            raise self.error(key, f"expected a text on one line, of at most {MAX_TEXT} characters", value)
         return value
 
     def flag(self, key: str, default: bool) -> bool:
@@ -378,5 +381,13 @@ def _is_integer(value: object, low: int, high: int) -> bool:
 
 
 def _shown(value: object) -> str:
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    try:
+        return "nothing" if value is None else _short(repr(value))
+    except (ValueError, RecursionError):
+        return "something too large to show"
+
+
+def _short(text: str) -> str:
+    """A text as an error message may hold it: on one line, and not too long."""
+    printable = text if text.isprintable() else repr(text)
+    return printable if len(printable) <= 60 else printable[:57] + "..."

@@ -20,6 +20,9 @@ from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.rules import Rules
 
+ROUNDING = 1e-14
+"""What rounding can leave of a second moment when the square of the mean is taken away."""
+
 
 @dataclass(frozen=True)
 class ExpectedTable:
@@ -35,8 +38,10 @@ class ExpectedTable:
         return self.anchors.index(Anchor(self.anchors.rules.all_free, 0, False))
 
     def std(self, place: int) -> float:
-        """The standard deviation at a place."""
-        return math.sqrt(max(0.0, self.second_moment[place] - self.mean[place] ** 2))
+        """The standard deviation at a place; 0 where what is left of it is rounding."""
+        second_moment = float(self.second_moment[place])
+        variance = second_moment - float(self.mean[place]) ** 2
+        return math.sqrt(variance) if variance > ROUNDING * second_moment else 0.0
 
 
 def solve_expected(rules: Rules, isa: str | None = None) -> ExpectedTable:
