@@ -45,7 +45,7 @@ def check(name, array, dtype, shape):
     array = np.asarray(array)  # a subclass may tell of itself what it likes
     if array.dtype != dtype or not array.flags.c_contiguous or not array.flags.aligned:
         raise KernelArgumentError(f"{name}: expected a C-contiguous array of {np.dtype(dtype).name}")
-    if array.ndim != len(shape) or any([n not in (None, array.shape[i]) for i, n in enumerate(shape)]):
+    if array.ndim != len(shape) or any([n is not None and n != array.shape[i] for i, n in enumerate(shape)]):
         wanted = ", ".join(["any" if n is None else str(n) for n in shape])
         raise KernelArgumentError(f"{name}: expected shape ({wanted}), found {array.shape}")
     return array

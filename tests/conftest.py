@@ -60,10 +60,10 @@ SMALL = {
         points = 12
         joker = true
     """,
-    # The filled boxes can bring exactly the threshold and no more; the Yahtzee box never holds points.
+    # The ones alone can bring exactly the threshold, and no more; the Yahtzee box never holds points.
     "exact": """
         name = "exact"
-        upper_threshold = 15
+        upper_threshold = 5
         upper_bonus = 5
         extra_bonus = 4
         yahtzee = "nothing"
