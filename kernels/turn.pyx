@@ -195,11 +195,15 @@ cdef class Turn:
         `merge_zeros` saves time where more points are never worse.
         """
         cdef Py_ssize_t n = self.open(free, chip, values, second, merge_zeros)
-        cdef double[:, ::1] out = np.empty((1 if second is None else 2, n))
-        cdef double *second_out = NULL if second is None else &out[1, 0]
-        with nogil:
-            self.run.best(&self.program, self.sources, &self.scratch, n, &out[0, 0], second_out)
-        self.end()
+        cdef double[:, ::1] out
+        cdef double *second_out
+        try:
+            out = np.empty((1 if second is None else 2, n))
+            second_out = NULL if second is None else &out[1, 0]
+            with nogil:
+                self.run.best(&self.program, self.sources, &self.scratch, n, &out[0, 0], second_out)
+        finally:
+            self.end()
         return _answer(out, second)
 
     def choose(self, free, chip, values):
@@ -208,10 +212,13 @@ cdef class Turn:
         Among equals the keep with the greatest index (most dice, then highest faces) and the first category win.
         """
         cdef Py_ssize_t n = self.open(free, chip, values, None, False)
-        cdef uint16_t[:, :, ::1] out = np.empty((3, YC_ROLLS, n), np.uint16)
-        with nogil:
-            self.run.choose(&self.program, &self.tables, self.sources, &self.scratch, n, &out[0, 0, 0])
-        self.end()
+        cdef uint16_t[:, :, ::1] out
+        try:
+            out = np.empty((3, YC_ROLLS, n), np.uint16)
+            with nogil:
+                self.run.choose(&self.program, &self.tables, self.sources, &self.scratch, n, &out[0, 0, 0])
+        finally:
+            self.end()
         return np.asarray(out)
 
     def follow(self, free, chip, values, decisions, second=None):
@@ -222,28 +229,31 @@ cdef class Turn:
         cdef const uint16_t[:, :, ::1] decided = check("decisions", decisions, np.uint16, (3, YC_ROLLS, None))
         cdef Py_ssize_t n_decided = decided.shape[2]
         cdef Py_ssize_t n = self.open(free, chip, values, second, False)
+        cdef double[:, ::1] out
+        cdef double *second_out
         try:
             if n_decided not in (1, n):
                 raise KernelArgumentError(f"decisions: expected 1 or {n} lanes, found {n_decided}")
             self._check_legal(np.asarray(decisions))
-        except KernelArgumentError:
+            out = np.empty((1 if second is None else 2, n))
+            second_out = NULL if second is None else &out[1, 0]
+            with nogil:
+                self.run.follow(&self.program, &self.tables, self.sources, &self.scratch, n, &decided[0, 0, 0],
+                                n_decided, &out[0, 0], second_out)
+        finally:
             self.end()
-            raise
-        cdef double[:, ::1] out = np.empty((1 if second is None else 2, n))
-        cdef double *second_out = NULL if second is None else &out[1, 0]
-        with nogil:
-            self.run.follow(&self.program, &self.tables, self.sources, &self.scratch, n, &decided[0, 0, 0], n_decided,
-                            &out[0, 0], second_out)
-        self.end()
         return _answer(out, second)
 
     def most(self, free, chip, values):
         """The most that the luckiest roll brings, in every lane."""
         cdef Py_ssize_t n = self.open(free, chip, values, None, False)
-        cdef double[::1] out = np.empty(n)
-        with nogil:
-            self.run.most(&self.program, self.sources, &self.scratch, n, &out[0])
-        self.end()
+        cdef double[::1] out
+        try:
+            out = np.empty(n)
+            with nogil:
+                self.run.most(&self.program, self.sources, &self.scratch, n, &out[0])
+        finally:
+            self.end()
         return np.asarray(out)
 
     def rerolls(self, int times):
