@@ -83,7 +83,7 @@ typedef struct {
 extern const yc_isa *const yc_isas[];
 
 /* Prepare a state of the scorecard. With `merge_zeros`, a roll may score zero in any free category that can score
- * zero at all, where more points are never worse this changes nothing, and it saves most of the comparisons. */
+ * zero at all: where more points are never worse this changes nothing, and it saves most of the comparisons. */
 void yc_prepare(const yc_moves *, unsigned free, int chip, int merge_zeros, size_t vector, yc_program *);
 
 #endif

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from yahtzee_cluster.anchors import Anchor, Anchors, Rows
 from yahtzee_cluster.dice import ROLLS
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.reference import after
@@ -113,6 +114,21 @@ def test_places_and_anchors_are_inverse(data: st.DataObject) -> None:
     anchors = ANCHORS[data.draw(st.sampled_from(preset_names()))]
     place = int(np.flatnonzero(anchors.exists)[data.draw(st.integers(0, len(anchors) - 1))])
     assert anchors.index(anchors.anchor(place)) == place
+
+
+@pytest.mark.parametrize(
+    ("anchor", "complaint"),
+    [
+        (Anchor(1 << 13, 0, False), "no such scorecard: free categories 8192, chip False"),
+        (Anchor(-1, 0, False), "no such scorecard"),
+        (Anchor(1 << 11, 30, True), "no such scorecard: free categories 2048, chip True"),
+        (Anchor(0b1_1111_1111_1110, 6, False), "cannot bring an upper total of 6"),
+    ],
+)
+def test_anchors_that_are_none(anchor: Anchor, complaint: str) -> None:
+    """A state that the game does not have is refused, and not taken for another one."""
+    with pytest.raises(UsageError, match=complaint):
+        ANCHORS["yahtzee"].index(anchor)
 
 
 @pytest.mark.parametrize("name", preset_names())

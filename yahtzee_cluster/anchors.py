@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.dice import N_DICE
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.rules import Rules
@@ -98,7 +99,11 @@ class Anchors:
 
     def index(self, anchor: Anchor) -> int:
         """The place of an anchor."""
+        if not 0 <= anchor.free <= self.rules.all_free or self.place[anchor.free, int(anchor.chip)] < 0:
+            raise UsageError(f"no such scorecard: free categories {anchor.free}, chip {anchor.chip}")
         lane = 0 if anchor.upper is None else self.lane(anchor.free, anchor.upper)
+        if lane >= self.n_lanes[anchor.free]:
+            raise UsageError(f"no such anchor: the filled categories cannot bring an upper total of {anchor.upper}")
         return int(self.place[anchor.free, int(anchor.chip)]) + lane
 
     def anchor(self, index: int) -> Anchor:
