@@ -6,6 +6,7 @@ So the lattice is cut into 56 *blocks*: keeps that agree in their fours, fives a
 All blocks with equally many such dice have the same inside, and a neighbour in another block stands at the same
 position there.
 Straight-line code for one inside, run over the blocks by a short loop, therefore needs nothing but constant offsets.
+Where the inside is small, the loop would cost more than the code, and all blocks are written out.
 
 `turn_body.h` supplies the vector type and its few operations as macros, once for each instruction set.
 Every sum is written in one fixed order, so that every machine computes the same bits.
@@ -13,7 +14,8 @@ Every sum is written in one fixed order, so that every machine computes the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations_with_replacement
 from pathlib import Path
 from runpy import run_path
@@ -23,6 +25,8 @@ from types import SimpleNamespace
 dice = SimpleNamespace(**run_path(str(Path(__file__).resolve().parent.parent / "yahtzee_cluster" / "dice.py")))
 INSIDE_FACES = (1, 2, 3)
 BLOCK_FACES = (4, 5, 6)
+WRITTEN_OUT = 10
+"""Bodies of up to so many lines are written out for every block."""
 
 
 def _multisets(faces: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -89,17 +93,35 @@ def table(name: str, rows: list[list[int]]) -> str:
     return f"static const uint16_t {name}[{len(rows)}][{len(rows[0])}] = {{{body}}};"
 
 
-def over_blocks(name: str, neighbours: list[list[int]], vectors: str, body: Iterator[str]) -> Iterator[str]:
-    """A loop over blocks: p stands at the start of the block itself, q0, q1, … at those of its neighbours."""
-    n_neighbours = len(neighbours[0]) - 1
-    yield f"for (int i = 0; i < {len(neighbours)}; i++) {{"
+Where = Callable[[int, int], str]
+"""How code names the vector at a position of a block: of the block itself (-1), or of a neighbour (0, 1, …)."""
+
+
+def over_blocks(name: str, starts: list[list[int]], body: Callable[..., Iterator[str]], second: bool) -> Iterator[str]:
+    """The body for every block of one size: `starts` has where it starts, and where its neighbours do.
+
+    Large bodies run in a loop, in which p stands at the block and q0, q1, … at its neighbours (s, t0, t1, … in the
+    second values); small ones are written out for every block, because the loop would cost more than it saves.
+    """
+
+    def in_loop(block: str, neighbour: str) -> Where:
+        return lambda n, position: f"{block if n < 0 else neighbour + str(n)}[{position}]"
+
+    def written_out(vectors: str, row: list[int]) -> Where:
+        return lambda n, position: f"{vectors}[{row[n + 1] + position}]"
+
+    if not second and len(list(body(in_loop("p", "q")))) <= WRITTEN_OUT:
+        for row in starts:
+            yield from body(written_out("v", row))
+        return
+    yield f"for (int i = 0; i < {len(starts)}; i++) {{"
     yield f"    const uint16_t *start = {name}[i];"
-    for vector, p, q in (("v", "p", "q"), ("w", "s", "t")):
-        if vector in vectors:
-            yield f"    vec *{p} = {vector} + start[0];"
-            for n in range(n_neighbours):
-                yield f"    const vec *{q}{n} = {vector} + start[{n + 1}];"
-    for line in body:
+    for vectors, block, neighbour in (("v", "p", "q"), ("w", "s", "t"))[: 1 + second]:
+        yield f"    vec *{block} = {vectors} + start[0];"
+        for n in range(len(starts[0]) - 1):
+            yield f"    const vec *{neighbour}{n} = {vectors} + start[{n + 1}];"
+    places = [in_loop("p", "q"), in_loop("s", "t")][: 1 + second]
+    for line in body(*places):
         yield f"    {line}"
     yield "}"
 
@@ -108,59 +130,57 @@ def means() -> tuple[list[str], list[str]]:
     """The value of a keep is the mean of its six children, largest keeps first."""
     tables, lines = [], ["const vec sixth = SET1(1.0 / 6.0);"]
     for size in reversed(range(dice.N_DICE)):
-        name = f"above_{size}"
-        neighbours = [
+        starts = [
             [START[block], *(START[with_die(block, face)] for face in BLOCK_FACES)]
             for block in BLOCKS
             if len(block) == size
         ]
-        tables.append(table(name, neighbours))
-        lines += over_blocks(name, neighbours, "v", _means_inside(size))
+        tables.append(table(f"above_{size}", starts))
+        lines += over_blocks(f"above_{size}", starts, partial(_means_inside, size), second=False)
     return tables, lines
 
 
-def _means_inside(size: int) -> Iterator[str]:
+def _means_inside(size: int, value: Where) -> Iterator[str]:
     for inside in reversed(insides(size, dice.N_DICE - 1)):
         here = POSITION[inside]
-        children = [f"p[{POSITION[with_die(inside, face)]}]" for face in INSIDE_FACES]
-        children += [f"q{n}[{here}]" for n in range(len(BLOCK_FACES))]
-        yield f"p[{here}] = MUL({chain('ADD', children)}, sixth);"
+        children = [value(-1, POSITION[with_die(inside, face)]) for face in INSIDE_FACES]
+        children += [value(n, here) for n in range(len(BLOCK_FACES))]
+        yield f"{value(-1, here)} = MUL({chain('ADD', children)}, sixth);"
 
 
-def maxima(with_second: bool) -> tuple[list[str], list[str]]:
+def maxima(second: bool) -> tuple[list[str], list[str]]:
     """The best of a keep and everything inside it, smallest keeps first.
 
     With second values, also the greatest of those that stand beside a best one.
     """
-    tables, lines = [], ["vec best, bar, second;"] if with_second else []
+    tables, lines = [], ["vec best, bar, second;"] if second else []
     for size in range(dice.N_DICE + 1):
         for n_faces in range(min(size, 1), min(size, len(BLOCK_FACES)) + 1):
             name = f"below_{size}_{n_faces}"
-            neighbours = [
+            starts = [
                 [START[block], *(START[without_die(block, face)] for face in sorted(set(block)))]
                 for block in BLOCKS
                 if len(block) == size and len(set(block)) == n_faces
             ]
-            tables.append(table(name, neighbours))
-            body = _maxima_inside(size, n_faces, with_second)
-            lines += over_blocks(name, neighbours, "vw" if with_second else "v", body)
+            tables.append(table(name, starts))
+            lines += over_blocks(name, starts, partial(_maxima_inside, size, n_faces), second)
     return tables, lines
 
 
-def _maxima_inside(size: int, n_faces: int, with_second: bool) -> Iterator[str]:
+def _maxima_inside(size: int, n_faces: int, value: Where, beside: Where | None = None) -> Iterator[str]:
     for inside in insides(size):
         here = POSITION[inside]
-        places = [("p", "s", here)]
-        places += [("p", "s", POSITION[without_die(inside, face)]) for face in sorted(set(inside))]
-        places += [(f"q{n}", f"t{n}", here) for n in range(n_faces)]
-        best = chain("MAX", [f"{value}[{position}]" for value, _, position in places])
-        if with_second:
+        places = [(-1, here)]
+        places += [(-1, POSITION[without_die(inside, face)]) for face in sorted(set(inside))]
+        places += [(n, here) for n in range(n_faces)]
+        best = chain("MAX", [value(*place) for place in places])
+        if beside is not None:
             yield f"best = {best}; bar = BAR(best); second = LEAST;"
-            for value, second, position in places:
-                yield f"second = MAX_WHERE(second, {value}[{position}], bar, {second}[{position}]);"
-            yield f"p[{here}] = best; s[{here}] = second;"
+            for place in places:
+                yield f"second = MAX_WHERE(second, {value(*place)}, bar, {beside(*place)});"
+            yield f"{value(-1, here)} = best; {beside(-1, here)} = second;"
         elif len(places) > 1:
-            yield f"p[{here}] = {best};"
+            yield f"{value(-1, here)} = {best};"
 
 
 def expectation() -> Iterator[str]:
@@ -181,8 +201,8 @@ def function(name: str, arguments: str, body: Iterator[str] | list[str], result:
 def header() -> str:
     """The text of `lattice.h`."""
     above, means_lines = means()
-    below, maxima_lines = maxima(with_second=False)
-    _, choices_lines = maxima(with_second=True)
+    below, maxima_lines = maxima(second=False)
+    _, choices_lines = maxima(second=True)
     return "\n".join(
         [
             "/* Written by kernels/lattice.py; included by turn.c for the tables, then for each instruction set. */",

@@ -100,13 +100,19 @@ void yc_prepare(const yc_moves *moves, unsigned free, int chip, int merge_zeros,
         next[alone[roll]][size[roll]]++;
     }
     uint16_t place = 0;
+    program->n_runs = 0;
     for (int group = 0; group < 2; group++) {
         for (int n = 0; n <= YC_CATEGORIES; n++) {
             uint16_t members = next[group][n];
-            program->first[group][n] = next[group][n] = place;
+            next[group][n] = place;
             place = (uint16_t)(place + members);
+            if (members) {
+                program->runs[program->n_runs].n_slots = (uint16_t)n;
+                program->runs[program->n_runs++].n_rolls = members;
+            }
         }
-        program->first[group][YC_CATEGORIES + 1] = place;
+        if (group == 0)
+            program->n_zero_runs = program->n_runs;
     }
     CHECK(place == YC_ROLLS);
     for (int roll = 0; roll < YC_ROLLS; roll++)

@@ -50,8 +50,11 @@ typedef struct {
     uint16_t slot[YC_MAX_OUTCOMES];      /* of an outcome */
     uint16_t row[YC_ROLLS];              /* of a roll */
     uint16_t legal[YC_ROLLS];            /* categories open to a roll */
-    /* Rolls sorted by the number of their slots, first those that may also take a zero, then the others. */
-    uint16_t first[2][YC_CATEGORIES + 2];
+    /* Rolls in runs with equally many slots, first those that may also take a zero, then the others. */
+    int n_runs, n_zero_runs;
+    struct {
+        uint16_t n_slots, n_rolls;
+    } runs[2 * (YC_CATEGORIES + 1)];
     uint16_t target[YC_ROLLS];                   /* where the vector of a roll lies, in bytes */
     uint16_t slots[YC_ROLLS * YC_CATEGORIES];    /* where those it chooses from lie, in bytes */
 } yc_program;

@@ -85,9 +85,11 @@ static inline ALWAYS_INLINE const uint16_t *YC(score_rolls_second)(int n, int si
 }
 
 /* clang-format off */
-#define FOR_EACH_SIZE(SCORE) \
-    for (int size = 0; size <= YC_CATEGORIES; size++) { \
-        int n = program->first[group][size + 1] - program->first[group][size]; \
+#define FOR_EACH_RUN(SCORE) \
+    for (int run = 0; run < program->n_runs; run++) { \
+        int n = program->runs[run].n_rolls, size = program->runs[run].n_slots; \
+        if (run == program->n_zero_runs) \
+            start = second_start = LEAST; \
         switch (size) { \
         case 0: SCORE(0); break; \
         case 1: SCORE(1); break; \
@@ -107,15 +109,13 @@ static inline ALWAYS_INLINE const uint16_t *YC(score_rolls_second)(int n, int si
 static NOINLINE void YC(score)(const yc_program *program, const vec *slots, vec *v)
 {
     const uint16_t *slot = program->slots, *target = program->target;
-    vec start = LEAST;
+    vec start = LEAST, second_start;
     for (int i = 0; i < program->n_zeros; i++)
         start = MAX(start, slots[i]);
-    for (int group = 0; group < 2; group++) {
 #define SCORE(size) slot = YC(score_rolls)(n, size, start, slot, target, slots, v)
-        FOR_EACH_SIZE(SCORE)
+    FOR_EACH_RUN(SCORE)
 #undef SCORE
-        start = LEAST;
-    }
+    (void)second_start;
 }
 
 static NOINLINE void YC(score_second)(const yc_program *program, const vec *slots, const vec *second_slots, vec *v,
@@ -128,15 +128,12 @@ static NOINLINE void YC(score_second)(const yc_program *program, const vec *slot
     vec bar = BAR(start);
     for (int i = 0; i < program->n_zeros; i++)
         second_start = MAX_WHERE(second_start, slots[i], bar, second_slots[i]);
-    for (int group = 0; group < 2; group++) {
 #define SCORE(size) \
     slot = YC(score_rolls_second)(n, size, start, second_start, slot, target, slots, second_slots, v, w)
-        FOR_EACH_SIZE(SCORE)
+    FOR_EACH_RUN(SCORE)
 #undef SCORE
-        start = second_start = LEAST;
-    }
 }
-#undef FOR_EACH_SIZE
+#undef FOR_EACH_RUN
 
 /* -------------------------------------------------------------------------------------------------- output */
 
