@@ -25,7 +25,7 @@ from types import SimpleNamespace
 dice = SimpleNamespace(**run_path(str(Path(__file__).resolve().parent.parent / "yahtzee_cluster" / "dice.py")))
 INSIDE_FACES = (1, 2, 3)
 BLOCK_FACES = (4, 5, 6)
-WRITTEN_OUT = 10
+WRITTEN_OUT = 4
 """Bodies of up to so many lines are written out for every block."""
 
 

@@ -36,9 +36,10 @@ typedef struct {
 /* What one outcome is worth: lane i reads row[i + shift], `below` left of the row and `above` right of it, and
  * adds `add`. Beside the value a second one may travel: second[i + shift] + slope * (the row's value) + second_add. */
 typedef struct {
-    const double *row, *second;
+    const double *row;
     ptrdiff_t shift, length;
     double below, above, add;
+    const double *second;
     double second_below, second_above, slope, second_add;
 } yc_source;
 
