@@ -60,9 +60,11 @@ def bench_turn(target: int, isa: str) -> None:
     kernel_s, floors = 0.0, [floor_ns(problem.turn)]
     subsets = sorted(range(1, len(problem.rows.n_values)), key=int.bit_count)
     for _, layer in groupby(subsets, key=int.bit_count):
-        for free in layer:
-            rows[free] = np.zeros(problem.rows.n_values[free])
-            rows[free].fill(np.nan)  # touched before the clock starts: a page fault is no part of a turn
+        members = list(layer)
+        sizes = problem.rows.n_values[members]
+        together = np.full(sizes.sum(), np.nan)  # touched before the clock starts: a page fault is no part of a turn
+        for free, part in zip(members, np.split(together, np.cumsum(sizes)[:-1]), strict=True):
+            rows[free] = part
             successors = [rows[free ^ 1 << c] if free >> c & 1 else None for c in range(13)]
             started = perf_counter()
             problem.solve(free, successors, rows[free])

@@ -40,10 +40,12 @@ cdef const yc_isa *find_isa(str name) except NULL:
 
 def check(name, array, dtype, shape):
     """Return the array if it is C-contiguous and of this type and shape; a None in the shape fits any length."""
-    if not isinstance(array, np.ndarray):
-        raise KernelArgumentError(f"{name}: expected an array")
-    array = np.asarray(array)  # a subclass may tell of itself what it likes
-    if array.dtype != dtype or not array.flags.c_contiguous or not array.flags.aligned:
+    if type(array) is not np.ndarray:
+        if not isinstance(array, np.ndarray):
+            raise KernelArgumentError(f"{name}: expected an array")
+        array = np.asarray(array)  # a subclass may tell of itself what it likes
+    flags = array.flags
+    if array.dtype != dtype or not (flags.c_contiguous and flags.aligned):
         raise KernelArgumentError(f"{name}: expected a C-contiguous array of {np.dtype(dtype).name}")
     if array.ndim != len(shape) or any([n is not None and n != array.shape[i] for i, n in enumerate(shape)]):
         wanted = ", ".join(["any" if n is None else str(n) for n in shape])
