@@ -60,17 +60,6 @@ def place_of(keep: tuple[int, ...]) -> int:
     return START[block] + POSITION[keep[: len(keep) - len(block)]]
 
 
-def with_die(keep: tuple[int, ...], face: int) -> tuple[int, ...]:
-    """The multiset with one more die."""
-    return tuple(sorted((*keep, face)))
-
-
-def without_die(keep: tuple[int, ...], face: int) -> tuple[int, ...]:
-    """The multiset with one die less."""
-    place = keep.index(face)
-    return keep[:place] + keep[place + 1 :]
-
-
 def chain(operation: str, terms: list[str]) -> str:
     """One term after the other: the one order for everybody, and each operand can come straight from memory."""
     result = terms[0]
@@ -126,16 +115,21 @@ def over_blocks(name: str, starts: list[list[int]], body: Callable[..., Iterator
     yield "}"
 
 
-def means() -> tuple[list[str], list[str]]:
+Starts = dict[str, list[list[int]]]
+"""The tables that loops over blocks read, by name."""
+
+
+def means() -> tuple[Starts, list[str]]:
     """The value of a keep is the mean of its six children, largest keeps first."""
-    tables, lines = [], ["const vec sixth = SET1(1.0 / 6.0);"]
+    tables: Starts = {}
+    lines = ["const vec sixth = SET1(1.0 / 6.0);"]
     for size in reversed(range(dice.N_DICE)):
         starts = [
-            [START[block], *(START[with_die(block, face)] for face in BLOCK_FACES)]
+            [START[block], *(START[dice.with_die(block, face)] for face in BLOCK_FACES)]
             for block in BLOCKS
             if len(block) == size
         ]
-        tables.append(table(f"above_{size}", starts))
+        tables[f"above_{size}"] = starts
         lines += over_blocks(f"above_{size}", starts, partial(_means_inside, size), second=False)
     return tables, lines
 
@@ -143,26 +137,27 @@ def means() -> tuple[list[str], list[str]]:
 def _means_inside(size: int, value: Where) -> Iterator[str]:
     for inside in reversed(insides(size, dice.N_DICE - 1)):
         here = POSITION[inside]
-        children = [value(-1, POSITION[with_die(inside, face)]) for face in INSIDE_FACES]
+        children = [value(-1, POSITION[dice.with_die(inside, face)]) for face in INSIDE_FACES]
         children += [value(n, here) for n in range(len(BLOCK_FACES))]
         yield f"{value(-1, here)} = MUL({chain('ADD', children)}, sixth);"
 
 
-def maxima(second: bool) -> tuple[list[str], list[str]]:
+def maxima(second: bool) -> tuple[Starts, list[str]]:
     """The best of a keep and everything inside it, smallest keeps first.
 
     With second values, also the greatest of those that stand beside a best one.
     """
-    tables, lines = [], ["vec best, bar, second;"] if second else []
+    tables: Starts = {}
+    lines = ["vec best, bar, second;"] if second else []
     for size in range(dice.N_DICE + 1):
         for n_faces in range(min(size, 1), min(size, len(BLOCK_FACES)) + 1):
             name = f"below_{size}_{n_faces}"
             starts = [
-                [START[block], *(START[without_die(block, face)] for face in sorted(set(block)))]
+                [START[block], *(START[dice.without_die(block, face)] for face in sorted(set(block)))]
                 for block in BLOCKS
                 if len(block) == size and len(set(block)) == n_faces
             ]
-            tables.append(table(name, starts))
+            tables[name] = starts
             lines += over_blocks(name, starts, partial(_maxima_inside, size, n_faces), second)
     return tables, lines
 
@@ -171,7 +166,7 @@ def _maxima_inside(size: int, n_faces: int, value: Where, beside: Where | None =
     for inside in insides(size):
         here = POSITION[inside]
         places = [(-1, here)]
-        places += [(-1, POSITION[without_die(inside, face)]) for face in sorted(set(inside))]
+        places += [(-1, POSITION[dice.without_die(inside, face)]) for face in sorted(set(inside))]
         places += [(n, here) for n in range(n_faces)]
         best = chain("MAX", [value(*place) for place in places])
         if beside is not None:
@@ -201,15 +196,16 @@ def function(name: str, arguments: str, body: Iterator[str] | list[str], result:
 def header() -> str:
     """The text of `lattice.h`."""
     above, means_lines = means()
-    below, maxima_lines = maxima(second=False)
-    _, choices_lines = maxima(second=True)
+    below, choices_lines = maxima(second=True)
+    _, maxima_lines = maxima(second=False)
+    loops = "\n".join([*means_lines, *maxima_lines, *choices_lines])
+    tables = [table(name, starts) for name, starts in (above | below).items() if f"{name}[i]" in loops]
     return "\n".join(
         [
             "/* Written by kernels/lattice.py; included by turn.c for the tables, then for each instruction set. */",
             "#ifndef YC",
             f"static const uint16_t place_of[] = {{{', '.join(str(place_of(keep)) for keep in dice.KEEPS)}}};",
-            *above,
-            *below,
+            *tables,
             "#else",
             function("means", "vec *v", means_lines),
             function("maxima", "vec *v", maxima_lines),

@@ -64,18 +64,20 @@ cdef class Needs:
                 if size:
                     reads[c] = &successor[0]
         turn.begin()
-        with nogil:
-            for chip in range(2):
-                if self.place[free, chip] < 0:
-                    continue
-                turn.prepare(free, chip, True)
-                for lane in range(self.n_lanes[free]):
-                    at = self.place[free, chip] + lane
-                    if self.lengths[at] > 0:
-                        _sources(self, free, chip, lane, reads)
-                        turn.run.best(&turn.program, turn.sources, &turn.scratch, self.lengths[at],
-                                      &rows[self.offsets[at]], NULL)
-        turn.end()
+        try:
+            with nogil:
+                for chip in range(2):
+                    if self.place[free, chip] < 0:
+                        continue
+                    turn.prepare(free, chip, True)
+                    for lane in range(self.n_lanes[free]):
+                        at = self.place[free, chip] + lane
+                        if self.lengths[at] > 0:
+                            _sources(self, free, chip, lane, reads)
+                            turn.run.best(&turn.program, turn.sources, &turn.scratch, self.lengths[at],
+                                          &rows[self.offsets[at]], NULL)
+        finally:
+            turn.end()
 
 
 cdef void _sources(Needs self, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:

@@ -30,12 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     verb: Callable[[argparse.Namespace], str] = options.verb
     try:
-        print(verb(options), flush=True)
+        result = verb(options)
     except YahtzeeClusterError as error:
         print(f"yahtzee-cluster: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+    try:
+        print(result, flush=True)
     except OSError as error:
         # Nothing more can be written there, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

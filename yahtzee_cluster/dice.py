@@ -30,22 +30,24 @@ FIRST_ROLL = len(KEEPS) - len(ROLLS)
 """Index of the first roll; every smaller index is a keep that still has dice to roll."""
 
 
-def _with_die(keep: Keep, face: int) -> Keep:
+def with_die(keep: Keep, face: int) -> Keep:
+    """The multiset with one more die."""
     return tuple(sorted((*keep, face)))
 
 
-def _without_die(keep: Keep, face: int) -> Keep:
+def without_die(keep: Keep, face: int) -> Keep:
+    """The multiset with one die less."""
     place = keep.index(face)
     return keep[:place] + keep[place + 1 :]
 
 
 CHILDREN: tuple[tuple[int, ...], ...] = tuple(
-    tuple(INDEX[_with_die(keep, face)] for face in FACES) for keep in KEEPS[:FIRST_ROLL]
+    tuple(INDEX[with_die(keep, face)] for face in FACES) for keep in KEEPS[:FIRST_ROLL]
 )
 """For every keep with fewer than five dice, the six keeps that one more die makes of it, by face."""
 
 PARENTS: tuple[tuple[int, ...], ...] = tuple(
-    tuple(INDEX[_without_die(keep, face)] for face in sorted(set(keep))) for keep in KEEPS
+    tuple(INDEX[without_die(keep, face)] for face in sorted(set(keep))) for keep in KEEPS
 )
 """For every keep, the keeps with one die less, lowest face taken first."""
 

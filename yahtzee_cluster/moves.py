@@ -74,11 +74,7 @@ def compile_moves(rules: Rules) -> Moves:
 
 def _outcome(rules: Rules, index: int, roll: Keep, joker: bool, extra: bool) -> Outcome:
     category = rules.categories[index]
-    if joker and category.joker:
-        assert isinstance(category.points, int)
-        points = category.points
-    else:
-        points = category.score(roll)
+    points = category.score(roll, joker)
     return Outcome(
         category=index,
         points=points + (rules.extra_bonus if extra else 0),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from itertools import product
 from pathlib import Path
@@ -52,8 +52,11 @@ class Category:
     joker: bool = False
     """Whether a joker scores here in full."""
 
-    def score(self, roll: Keep) -> int:
-        """What a roll scores here by itself, without joker or bonus."""
+    def score(self, roll: Keep, joker: bool = False) -> int:
+        """What a roll scores here, by itself or as a joker; bonuses come on top."""
+        if joker and self.joker:
+            assert isinstance(self.points, int)
+            return self.points
         matching = self._matching(roll)
         if matching is None:
             return 0
@@ -157,10 +160,7 @@ class Rules:
         for index, category in enumerate(self.categories):
             if not legal >> index & 1:
                 continue
-            points = category.score(roll)
-            if joker and category.joker:
-                assert isinstance(category.points, int)
-                points = category.points
+            points = category.score(roll, joker)
             plays.append(
                 Play(
                     category=index,
@@ -175,7 +175,7 @@ class Rules:
         """The bonus paid when an upper total grows from `upper` by `gained`: once, at the crossing."""
         return self.upper_bonus if upper < self.upper_threshold <= upper + gained else 0
 
-    def _set_of(self, belongs: Any) -> int:
+    def _set_of(self, belongs: Callable[[Category], bool]) -> int:
         return sum(1 << index for index, category in enumerate(self.categories) if belongs(category))
 
 
@@ -245,7 +245,7 @@ def parse_rules(text: str, source: str) -> Rules:
 
 
 def _categories(fields: _Fields) -> tuple[Category, ...]:
-    tables = fields.table.get("category", None)
+    tables = fields.table.get("category")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise fields.error("category", f"expected 1 to {MAX_CATEGORIES} [[category]] tables", tables)
     if not 1 <= len(tables) <= MAX_CATEGORIES:
