@@ -114,6 +114,14 @@ class Anchors:
         upper = int(self.threshold - self.reserve[free] - 1) + lane if lane else None
         return Anchor(int(free), upper, bool(chip))
 
+    def columns(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int16], NDArray[np.int8]]:
+        """Free categories, upper totals and chips of the anchors at these places; -1 where the bonus is decided."""
+        scorecards = np.searchsorted(self._starts, places, side="right") - 1
+        free, chip = self._scorecards[scorecards].T
+        lane = places - self._starts[scorecards]
+        upper = np.where(lane > 0, self.threshold - self.reserve[free] - 1 + lane, -1)
+        return free.astype(np.int32), upper.astype(np.int16), chip.astype(np.int8)
+
     @cached_property
     def _scorecards(self) -> NDArray[np.int64]:
         return np.argwhere(self.place >= 0)

@@ -34,6 +34,11 @@ def all_exist(subsets: Subsets) -> NDArray[np.bool_]:
     return np.ones(len(subsets), bool)
 
 
+def one_each(subsets: Subsets) -> NDArray[np.int64]:
+    """The plain case: every subset has one entry."""
+    return np.ones(len(subsets), np.int64)
+
+
 @dataclass(frozen=True)
 class Partition:
     """The classes of all subsets that exist, for one fixed set; both sets are integers like any subset."""
@@ -41,6 +46,8 @@ class Partition:
     n_elements: int
     fixed: int
     exist: Callable[[Subsets], NDArray[np.bool_]] = field(default=all_exist, compare=False)
+    sizes: Callable[[Subsets], NDArray[np.int64]] = field(default=one_each, compare=False)
+    """How many entries each subset has."""
 
     def __post_init__(self) -> None:
         assert 0 <= self.fixed < 1 << self.n_elements
@@ -77,6 +84,23 @@ class Partition:
         subsets = self._rest_by_size[n_chosen] | part
         return subsets[self.exist(subsets)]
 
+    def starts(self, cls: ClassId) -> NDArray[np.int64]:
+        """Where the entries of each member start when they are laid end to end, and at last where they end."""
+        return np.append(0, np.cumsum(self.sizes(self.members(cls))))
+
+    @cached_property
+    def n_values(self) -> dict[ClassId, int]:
+        """How many entries each class has."""
+        return {cls: int(self.starts(cls)[-1]) for cls in self.classes}
+
+    def below(self, cls: ClassId, element: int) -> ClassId:
+        """Where the members of a class that have an element are found without it, if they exist."""
+        part = self.part(cls)
+        packed = int(cls) & (1 << self.n_fixed) - 1
+        if part >> element & 1:
+            packed ^= 1 << self._fixed_elements.index(element)
+        return ClassId(self.layer(cls) - 1 << self.n_fixed | packed)
+
     @cached_property
     def classes(self) -> tuple[ClassId, ...]:
         """All classes with members, layer by layer: what a class depends on comes before it."""
@@ -85,15 +109,27 @@ class Partition:
 
     def dependencies(self, cls: ClassId) -> tuple[ClassId, ...]:
         """The classes that the members of a class read, nearest first: the one with the same part of G, if any."""
+        if cls not in self._known_dependencies:
+            self._known_dependencies[cls] = self._find_dependencies(cls)
+        return self._known_dependencies[cls]
+
+    def working_set(self, cls: ClassId) -> int:
+        """How many values are held at once while a class is computed: its own and those it reads."""
+        return self.n_values[cls] + sum(self.n_values[other] for other in self.dependencies(cls))
+
+    def _find_dependencies(self, cls: ClassId) -> tuple[ClassId, ...]:
         members = self.members(cls)
-        reads = []
+        reads = set()
         for element in range(self.n_elements):
-            below = members[members >> element & 1 == 1] ^ 1 << element
-            below = below[self.exist(below)]
-            if len(below):
-                reads.append(self.class_of(int(below[0])))
+            having = members[members >> element & 1 == 1]
+            if self.exist(having ^ 1 << element).any():
+                reads.add(self.below(cls, element))
         same = self.part(cls)
-        return tuple(sorted(set(reads), key=lambda other: (self.part(other) != same, other)))
+        return tuple(sorted(reads, key=lambda other: (self.part(other) != same, other)))
+
+    @cached_property
+    def _known_dependencies(self) -> dict[ClassId, tuple[ClassId, ...]]:
+        return {}
 
     @cached_property
     def _fixed_elements(self) -> tuple[int, ...]:

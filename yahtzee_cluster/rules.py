@@ -120,6 +120,14 @@ class Rules:
     source: str = ""
     published_mean: str | None = None
     published_std: str | None = None
+    published_maxprob: tuple[tuple[int, str], ...] = ()
+    """Scores, and the highest probability in percent to reach each."""
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """What the game is, in the terms of a rule file, without where it comes from and what was published of it."""
+        fields = {"category": [_set_fields(category) for category in self.categories], **_set_fields(self)}
+        return {key: value for key, value in fields.items() if key != "source" and not key.startswith("published_")}
 
     @property
     def all_free(self) -> int:
@@ -227,6 +235,11 @@ def parse_rules(text: str, source: str) -> Rules:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # the second for nesting, the first also for endless numbers
         raise RulesError(source, f"is not valid TOML: {error}") from error
+    return rules_of(table, source)
+
+
+def rules_of(table: Mapping[str, Any], source: str) -> Rules:
+    """The rule set that a table in the form of a rule file describes."""
     fields = _Fields(table, source, known=_GAME_FIELDS)
     rules = Rules(
         name=fields.text("name"),
@@ -239,6 +252,7 @@ def parse_rules(text: str, source: str) -> Rules:
         source=fields.optional_text("source") or "",
         published_mean=fields.optional_text("published_mean"),
         published_std=fields.optional_text("published_std"),
+        published_maxprob=fields.texts_of_numbers("published_maxprob"),
     )
     _check_bonuses(rules, fields)
     return rules
@@ -307,6 +321,16 @@ def _check_bonuses(rules: Rules, fields: _Fields) -> None:
         raise fields.error("yahtzee", "expected the name of the Yahtzee category, for extra_bonus and joker", None)
 
 
+def _set_fields(instance: Category | Rules) -> dict[str, Any]:
+    """The fields of a rule set or category that differ from their defaults, as TOML has them."""
+    values = {
+        field.name: getattr(instance, field.name)
+        for field in dataclasses.fields(instance)
+        if field.name != "categories" and getattr(instance, field.name) != field.default
+    }
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+
+
 _CATEGORY_FIELDS = tuple(field.name for field in dataclasses.fields(Category))
 _GAME_FIELDS = ("category", *(field.name for field in dataclasses.fields(Rules) if field.name != "categories"))
 
@@ -364,6 +388,13 @@ class _Fields:
         if not isinstance(value, list) or not value or not all(_is_integer(item, low, high) for item in value):
             raise self.error(key, f"expected a list of one or more whole numbers from {low} to {high}", value)
         return tuple(value)
+
+    def texts_of_numbers(self, key: str) -> tuple[tuple[int, str], ...]:
+        value = self.table.get(key, {})
+        known = isinstance(value, dict) and all(n.isdecimal() and isinstance(text, str) for n, text in value.items())
+        if not known:
+            raise self.error(key, "expected whole numbers, with a text for each", value)
+        return tuple((int(n), text) for n, text in value.items())
 
     def points(self, patterns: list[str]) -> Points:
         value: Points = self.table.get("points", "matching" if patterns == ["face"] else None)

@@ -1,0 +1,243 @@
+"""The master's decisions: events in, instructions out. No ranks, no clock, no disk.
+
+A class is *ready* when all that it depends on is on disk.
+The longest remaining path goes first: no run is shorter than its longest chain of classes.
+Among classes whose paths are as good as equal, a worker gets the one for which it must read least.
+While it computes, it is told which class would suit it next and may load for that in advance; but no class is promised,
+so that no worker ever waits while a class is ready.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from yahtzee_cluster.partition import ClassId
+
+N_COMPARED = 16
+"""So many ready classes, those with the longest paths, are compared for what would have to be read."""
+
+
+# ---------------------------------------------------------------------------------------------- what happened
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A worker has nothing in its cache and asks for work."""
+
+    worker: int
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A worker has computed its class, keeps it, and asks for another while this one is being written."""
+
+    worker: int
+    cls: ClassId
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A class is on disk for good: every worker can read it."""
+
+    worker: int
+    cls: ClassId
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A worker has read a class into its cache."""
+
+    worker: int
+    cls: ClassId
+
+
+@dataclass(frozen=True)
+class Evicted:
+    """A worker no longer has a class in its cache."""
+
+    worker: int
+    cls: ClassId
+
+
+Event = Joined | Solved | Committed | Loaded | Evicted
+
+
+# ------------------------------------------------------------------------------------------ what is to be done
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Load what the class depends on, compute it, write it."""
+
+    worker: int
+    cls: ClassId
+
+
+@dataclass(frozen=True)
+class Preload:
+    """This class would suit the worker next: load what it depends on, as far as there is room."""
+
+    worker: int
+    cls: ClassId
+
+
+@dataclass(frozen=True)
+class Drop:
+    """No class to come needs this one: take it out of the cache."""
+
+    worker: int
+    cls: ClassId
+
+
+Instruction = Compute | Preload | Drop
+
+
+class Schedule:
+    """Who computes what, and when."""
+
+    def __init__(
+        self,
+        dependencies: Mapping[ClassId, Sequence[ClassId]],
+        costs: Mapping[ClassId, float],
+        done: Collection[ClassId] = (),
+    ) -> None:
+        """`dependencies` lists all classes, each after those that it depends on; `costs` are in any unit of time."""
+        self.dependencies = dependencies
+        self.costs = costs
+        self.done = set(done)
+        self.dependents: dict[ClassId, list[ClassId]] = {cls: [] for cls in dependencies}
+        for cls, reads in dependencies.items():
+            for other in reads:
+                self.dependents[other].append(cls)
+        self.path: dict[ClassId, float] = {}
+        """How long the longest chain of classes is that starts with this one."""
+        for cls in reversed(dependencies):
+            self.path[cls] = costs[cls] + max((self.path[other] for other in self.dependents[cls]), default=0.0)
+        self.slack = sum(costs.values()) / max(1, len(costs))
+        """Paths that differ by no more than this, an average class, count as equal."""
+
+        self.idle: dict[int, None] = {}
+        self.computing: dict[int, ClassId] = {}
+        self.writing: set[ClassId] = set()
+        self.preloading: dict[int, ClassId] = {}
+        self.caching: defaultdict[ClassId, set[int]] = defaultdict(set)
+        self._preloaders: dict[ClassId, int] = {}
+        todo = [cls for cls in dependencies if cls not in self.done]
+        self._n_todo = len(todo)
+        self._n_missing = {cls: sum(other not in self.done for other in dependencies[cls]) for cls in todo}
+        self._n_users = {cls: sum(user not in self.done for user in users) for cls, users in self.dependents.items()}
+        self._ready = sorted((-self.path[cls], cls) for cls in todo if not self._n_missing[cls])
+
+    @property
+    def finished(self) -> bool:
+        """Whether every class is on disk."""
+        return self._n_todo == 0
+
+    def handle(self, event: Event) -> list[Instruction]:
+        """Take note of what happened; say what is to be done now."""
+        instructions: list[Instruction] = []
+        match event:
+            case Joined(worker):
+                self.idle[worker] = None
+            case Solved(worker, cls):
+                assert self.computing.pop(worker) == cls
+                self.writing.add(cls)
+                self.caching[cls].add(worker)
+                self.idle[worker] = None
+            case Committed(_, cls):
+                instructions += self._commit(cls)
+            case Loaded(worker, cls):
+                self.caching[cls].add(worker)
+                if not self._n_users[cls]:
+                    instructions.append(Drop(worker, cls))
+            case Evicted(worker, cls):
+                self.caching[cls].discard(worker)
+        return instructions + self._assign() + self._look_ahead()
+
+    def _commit(self, cls: ClassId) -> Iterable[Instruction]:
+        self.writing.remove(cls)
+        self.done.add(cls)
+        self._n_todo -= 1
+        for user in self.dependents[cls]:
+            if user in self._n_missing and user not in self.done:
+                self._n_missing[user] -= 1
+                if not self._n_missing[user]:
+                    insort(self._ready, (-self.path[user], user))
+        unneeded = [cls] if not self._n_users[cls] else []
+        for other in self.dependencies[cls]:
+            self._n_users[other] -= 1
+            if not self._n_users[other]:
+                unneeded.append(other)
+        return [Drop(worker, other) for other in unneeded for worker in sorted(self.caching[other])]
+
+    def _assign(self) -> list[Instruction]:
+        instructions: list[Instruction] = []
+        while self._ready and self.idle:
+            worker, cls = self._best_pair(self.idle, self._longest())
+            del self.idle[worker]
+            self._ready.remove((-self.path[cls], cls))
+            self._forget_preload(self._preloaders.get(cls))
+            self._forget_preload(worker)
+            self.computing[worker] = cls
+            instructions.append(Compute(worker, cls))
+        return instructions
+
+    def _look_ahead(self) -> list[Instruction]:
+        instructions: list[Instruction] = []
+        if len(self._ready) == len(self._preloaders):
+            return instructions
+        waiting = {worker: None for worker in self.computing if worker not in self.preloading}
+        while waiting and len(self._ready) > len(self._preloaders):
+            worker, cls = self._best_pair(waiting, self._longest(skip=self._preloaders))
+            del waiting[worker]
+            self.preloading[worker] = cls
+            self._preloaders[cls] = worker
+            instructions.append(Preload(worker, cls))
+        return instructions
+
+    def _longest(self, skip: Collection[ClassId] = ()) -> list[ClassId]:
+        """The ready classes with the longest paths, as far as these are as good as equal."""
+        compared = [(path, cls) for path, cls in self._ready[: N_COMPARED + len(skip)] if cls not in skip]
+        return [cls for path, cls in compared if path <= compared[0][0] + self.slack]
+
+    def _best_pair(self, workers: Mapping[int, None], classes: Sequence[ClassId]) -> tuple[int, ClassId]:
+        """The worker and the class with the least left to read; the first of each that are equal."""
+        first = next(iter(workers))
+        best: tuple[tuple[bool, float], int, ClassId] | None = None
+        for cls in classes:
+            having: dict[int, float] = {first: 0.0}
+            for other in self.dependencies[cls]:
+                for worker in self.caching[other]:
+                    if worker in workers:
+                        having[worker] = having.get(worker, 0.0) + self.costs[other]
+            total = sum(self.costs[other] for other in self.dependencies[cls])
+            for worker in sorted(having):
+                key = self._preloaders.get(cls, worker) != worker, total - having[worker]
+                if best is None or key < best[0]:
+                    best = key, worker, cls
+        assert best is not None
+        return best[1], best[2]
+
+    def _forget_preload(self, worker: int | None) -> None:
+        if worker in self.preloading:
+            del self._preloaders[self.preloading.pop(worker)]
+
+    def validate(self) -> None:
+        """State what always holds; for tests, after any event."""
+        ready = [cls for _, cls in self._ready]
+        assert self._ready == sorted(self._ready)
+        assert not (ready and self.idle), "a worker idles while a class is ready"
+        assert not set(self.idle) & set(self.computing)
+        stages = [*self.done, *self.writing, *self.computing.values(), *ready]
+        assert len(stages) == len(set(stages)), "a class is in two stages"
+        for cls in [*self.writing, *self.computing.values(), *ready]:
+            assert all(other in self.done for other in self.dependencies[cls]), "a class goes before what it reads"
+        waiting = set(self.dependencies) - set(stages)
+        assert all(any(other not in self.done for other in self.dependencies[cls]) for cls in waiting)
+        assert set(self._preloaders) <= set(ready)
+        assert {cls: worker for worker, cls in self.preloading.items()} == self._preloaders
+        assert set(self.preloading) <= set(self.computing)
+        assert self._n_todo == len(self.dependencies) - len(self.done)

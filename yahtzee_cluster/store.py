@@ -1,0 +1,344 @@
+"""Tables on disk: one Zarr group for a table, one array for a class. The only module that knows Zarr.
+
+A class is written aside, made durable, and renamed into its place, so it is there as a whole or not at all.
+Its metadata carry the digest of its entries: a class whose bytes do not match its digest counts as not there.
+
+The digest of a table is the sum, modulo 2^256, of the SHA-256 of every subset (its number and its entries, as
+little-endian bytes).
+So it does not depend on how the table was cut into classes, nor on the order in which they were computed.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+from zarr.core.buffer import default_buffer_prototype
+
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.partition import ClassId, Partition
+from yahtzee_cluster.recurrence import Block, Recurrence
+
+FORMAT = 1
+CHUNK_VALUES = 1 << 17
+"""What one row is read with, at most: 1 MiB."""
+CHUNKS_IN_SHARD = 16
+"""A shard is written and read at a time, and takes memory of its own while it is."""
+
+LOCK = ".lock"
+ASIDE = ".partial"
+HEADER = "yahtzee_cluster"
+DIGEST = "sha256"
+
+
+class StoreError(YahtzeeClusterError):
+    """Something is wrong with a table on disk."""
+
+
+class DamagedError(StoreError):
+    """The bytes of a class are not those that were committed."""
+
+
+class StoreRefusedError(UsageError):
+    """The directory cannot take the table that was asked for."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a table says of itself."""
+
+    identity: dict[str, Any]
+    elements: tuple[str, ...]
+    fixed: int
+    provenance: dict[str, Any]
+
+
+class Store:
+    """The classes of a table on disk, as any rank sees them."""
+
+    def __init__(self, path: Path, partition: Partition) -> None:
+        self.path = path
+        self.partition = partition
+        self._classes = path / "classes"
+
+    def place(self, cls: ClassId) -> Path:
+        """Where a class is found: under its layer, and its part of the fixed set in hexadecimal digits."""
+        return self._classes / f"{self.partition.layer(cls):02}-{self.partition.part(cls):x}"
+
+    @property
+    def committed(self) -> list[ClassId]:
+        """The classes that are on disk."""
+        present = {path.name for path in self._classes.iterdir()}
+        return [cls for cls in self.partition.classes if self.place(cls).name in present]
+
+    def write(self, cls: ClassId, block: Block) -> None:
+        """Commit a class: from here on it is on disk for good."""
+        aside = self.path / ASIDE / f"{self.place(cls).name}.{socket.gethostname()}.{os.getpid()}"
+        shutil.rmtree(aside, ignore_errors=True)
+        n_values = len(block.values)
+        n_chunks = max(1, -(-n_values // CHUNK_VALUES))
+        chunk = max(1, -(-n_values // n_chunks))  # all chunks alike: the last one is filled up on disk
+        shard = chunk * min(n_chunks, CHUNKS_IN_SHARD)
+        array = zarr.create_array(
+            str(aside),
+            shape=(n_values,),
+            dtype="<f8",
+            chunks=(chunk,),
+            shards=(shard,),
+            compressors=[zarr.codecs.Crc32cCodec()],
+            filters=None,
+            fill_value=float("nan"),
+            attributes={DIGEST: f"{digest(block):064x}"},
+        )
+        for start in range(0, n_values, shard):
+            array[start : start + shard] = block.values[start : start + shard]
+        _make_durable(aside)
+        try:
+            aside.rename(self.place(cls))
+        except OSError as error:
+            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                raise
+            shutil.rmtree(aside)  # somebody else was first, with the same bytes
+        _sync(self._classes)
+
+    def read(self, cls: ClassId, out: NDArray[np.float64]) -> None:
+        """Read all entries of a class."""
+        try:
+            array = zarr.open_array(str(self.place(cls)), mode="r")
+            if array.shape != out.shape or array.dtype != out.dtype:
+                raise ValueError(f"expected {len(out)} values of float64, found {array.shape} of {array.dtype}")
+            shard = (array.shards or array.chunks)[0]
+            into = default_buffer_prototype().nd_buffer.from_numpy_array
+            for start in range(0, len(out), shard):
+                stop = min(start + shard, len(out))
+                array.get_basic_selection(slice(start, stop), out=into(out[start:stop]))
+            # What is missing is read as NaN, a whole chunk of it, and no entry ever is.
+            if np.isnan(out[:: array.chunks[0]]).any():
+                raise ValueError("some of its values are missing")
+        except Exception as error:  # whatever a damaged file may lead to
+            raise DamagedError(f"{self.place(cls)}: {error}; run the same command again to compute it anew") from error
+
+    def row(self, cls: ClassId, start: int, stop: int) -> NDArray[np.float64]:
+        """Read a few entries of a class."""
+        try:
+            array = zarr.open_array(str(self.place(cls)), mode="r")
+            values = np.asarray(array[start:stop])
+            if len(values) < stop - start or np.isnan(values).any():
+                raise ValueError("some of its values are missing")
+        except Exception as error:
+            raise DamagedError(f"{self.place(cls)}: {error}; run the same command again to compute it anew") from error
+        return values
+
+    def digest(self, cls: ClassId) -> int:
+        """What a class should have as its digest."""
+        try:
+            attributes = json.loads((self.place(cls) / "zarr.json").read_bytes())["attributes"]
+            return int(attributes[DIGEST], 16)
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise DamagedError(f"{self.place(cls)}: has no digest that can be read: {error}") from error
+
+    def block(self, cls: ClassId) -> Block:
+        """Read a class, and make sure that its bytes are those that were committed."""
+        starts = self.partition.starts(cls)
+        block = Block(self.partition.members(cls), starts, np.empty(starts[-1]))
+        self.read(cls, block.values)
+        if digest(block) != self.digest(cls):
+            raise DamagedError(f"{self.place(cls)}: its values do not match its digest")
+        return block
+
+    def is_sound(self, cls: ClassId) -> bool:
+        """Whether the bytes of a class are those that were committed."""
+        try:
+            self.block(cls)
+        except DamagedError:
+            return False
+        return True
+
+    @property
+    def table_digest(self) -> str:
+        """The digest of the whole table, when all of it is on disk."""
+        return f"{sum(self.digest(cls) for cls in self.partition.classes) % 2**256:064x}"
+
+
+def digest(block: Block) -> int:
+    """The digest of some subsets: sums of digests are digests of all the subsets together."""
+    total = 0
+    for subset, start, stop in zip(block.subsets.tolist(), block.starts[:-1], block.starts[1:], strict=True):
+        hashed = hashlib.sha256(subset.to_bytes(8, "little"))
+        hashed.update(block.values[start:stop].astype("<f8", copy=False).data)
+        total += int.from_bytes(hashed.digest(), "big")
+    return total % 2**256
+
+
+# --------------------------------------------------------------------------------------------- a whole table
+
+
+def read_header(path: Path) -> Header | None:
+    """What the table in a directory says of itself; None where there is no table, or none that was ever begun."""
+    try:
+        stored = json.loads((path / "zarr.json").read_bytes())["attributes"].get(HEADER)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
+    if stored is None:
+        return None
+    try:
+        if stored["format"] != FORMAT:
+            raise StoreError(f"{path}: has format {stored['format']}; this version reads format {FORMAT}")
+        elements = tuple(stored["elements"])
+        fixed = sum(1 << elements.index(name) for name in stored["fixed"])
+        return Header(dict(stored["identity"]), elements, fixed, dict(stored["provenance"]))
+    except (ValueError, LookupError, TypeError) as error:
+        raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
+
+
+@contextmanager
+def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, Any]) -> Iterator[Store]:
+    """The table of a problem in a directory, begun if it is not there, for one run at a time."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not (read_header(path) or _is_ours(path)):
+            raise StoreRefusedError(f"{path}: holds other things; name an empty or a new directory with --store")
+        with _lock(path / LOCK):
+            store = Store(path, problem.partition(fixed))
+            shutil.rmtree(path / ASIDE, ignore_errors=True)
+            header = read_header(path)
+            if header is None:
+                _begin(store, problem, provenance)
+            else:
+                _compare(path, header, problem, fixed)
+            (path / ASIDE).mkdir()
+            yield store
+            shutil.rmtree(path / ASIDE, ignore_errors=True)
+    except OSError as error:
+        where = error.filename or path
+        raise StoreError(f"{where}: {error.strerror or error}") from error
+
+
+def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> None:
+    """Make the group; its header comes last, so that a table without one was never begun."""
+    partition = store.partition
+    group = zarr.open_group(str(store.path), mode="a")
+    group.require_group("classes")
+    index = group.create_group("index", overwrite=True)
+    for name, column in _index_columns(problem, partition).items():
+        index.create_array(name, data=column)
+    index.attrs["about"] = "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"
+    group.attrs[HEADER] = {
+        "format": FORMAT,
+        "identity": problem.identity,
+        "elements": problem.element_names,
+        "fixed": [name for i, name in enumerate(problem.element_names) if partition.fixed >> i & 1],
+        "provenance": dict(provenance),
+    }
+    _make_durable(store.path)
+
+
+def _index_columns(problem: Recurrence, partition: Partition) -> dict[str, NDArray[Any]]:
+    """The index of rows, with the class of each and its place there."""
+    columns = dict(problem.row_index())
+    if not columns:
+        return columns
+    subsets = columns["subset"]
+    start_of = np.zeros(1 << partition.n_elements, np.int64)
+    for cls in partition.classes:
+        start_of[partition.members(cls)] = partition.starts(cls)[:-1]
+    columns["offset"] = columns["offset"] + start_of[subsets]
+    columns["layer"] = np.bitwise_count(subsets)
+    columns["part"] = (subsets & partition.fixed).astype(np.int32)
+    return columns
+
+
+def _compare(path: Path, header: Header, problem: Recurrence, fixed: int) -> None:
+    asked = json.loads(json.dumps(problem.identity))
+    for key in sorted({*asked, *header.identity}):
+        if asked.get(key) != header.identity.get(key):
+            there, here = _shown(header.identity.get(key)), _shown(asked.get(key))
+            raise StoreRefusedError(
+                f"{path}: holds a table for another {key}: {there} there, {here} asked for; name another --store"
+            )
+    if fixed != header.fixed:
+        there, here = _names(header.fixed, header.elements), _names(fixed, problem.element_names)
+        raise StoreRefusedError(f"{path}: is cut by another G: {there} there, {here} asked for; leave --G away")
+
+
+def _names(fixed: int, elements: tuple[str, ...]) -> str:
+    return ",".join(name for i, name in enumerate(elements) if fixed >> i & 1) or "nothing"
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a directory holds nothing but what was left of a table that was never begun."""
+    return {entry.name for entry in path.iterdir()} <= {LOCK, ASIDE, "zarr.json", "classes", "index"}
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Hold a file for this run alone; the operating system lets go of it however the run ends."""
+    while True:
+        file = path.open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = _owner(file)
+            file.close()
+            raise StoreRefusedError(f"{path.parent}: is being written by another run ({owner})") from None
+        if _is_the_file(file, path):
+            break
+        file.close()  # its last owner removed it just now
+    try:
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M:%S}")
+        file.flush()
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        file.close()
+
+
+def _owner(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read(200) or "which has not said who it is"
+
+
+def _is_the_file(file: IO[str], path: Path) -> bool:
+    try:
+        return os.fstat(file.fileno()).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _make_durable(path: Path) -> None:
+    for folder, _, names in path.walk() if hasattr(path, "walk") else os.walk(path):
+        for name in names:
+            _sync(Path(folder) / name)
+        _sync(Path(folder))
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
