@@ -6,66 +6,79 @@ What somebody still needs is *held*; everything else goes when room is wanted, t
 
 from __future__ import annotations
 
+import mmap
 from collections import Counter, OrderedDict
+from collections.abc import Callable, Sized
 from typing import Generic, TypeVar
 
 from yahtzee_cluster.partition import ClassId
 
-Kept = TypeVar("Kept")
+PAGE_BYTES = 4096
+HUGE_BYTES = 1 << 21
+"""From here on memory is asked for in huge pages, which come several times as fast."""
 
 
-class Cache(Generic[Kept]):
-    """What is kept of classes, with its size; what is kept itself is nobody's business here."""
+def size_of(n_values: int) -> int:
+    """How many bytes so many values take: whole pages, and never none."""
+    return max(1, -(-8 * n_values // PAGE_BYTES)) * PAGE_BYTES
 
-    def __init__(self, limit_bytes: int) -> None:
+
+def new_memory(n_bytes: int) -> mmap.mmap:
+    """Memory that goes back to the system as soon as it is dropped; `malloc` would keep some of it."""
+    memory = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if n_bytes >= HUGE_BYTES:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
+Memory = TypeVar("Memory", bound=Sized)
+
+
+class Cache(Generic[Memory]):
+    """Which classes are in memory, and the memory of each."""
+
+    def __init__(self, limit_bytes: int, new: Callable[[int], Memory]) -> None:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self.peak_bytes = 0
-        self._kept: OrderedDict[ClassId, tuple[Kept, int]] = OrderedDict()
+        self._new = new
+        self._kept: OrderedDict[ClassId, Memory] = OrderedDict()
         self._holders: Counter[ClassId] = Counter()
 
     def __contains__(self, cls: ClassId) -> bool:
         return cls in self._kept
 
-    def __getitem__(self, cls: ClassId) -> Kept:
+    def __getitem__(self, cls: ClassId) -> Memory:
+        """The memory of a class."""
         self._kept.move_to_end(cls)
-        return self._kept[cls][0]
+        return self._kept[cls]
 
-    @property
-    def free_bytes(self) -> int:
-        """How much could be added without dropping anything that is held."""
-        held = sum(size for cls, (_, size) in self._kept.items() if self._holders[cls])
-        return self.limit_bytes - held
-
-    def make_room(self, n_bytes: int) -> list[ClassId] | None:
-        """Drop what nobody holds until so many bytes can be added; say what went, or None if that cannot be done."""
-        if n_bytes > self.free_bytes:
+    def take(self, cls: ClassId, n_bytes: int) -> list[ClassId] | None:
+        """Make room for a class; say which others went for it, or None if too many are held."""
+        held = sum(len(memory) for other, memory in self._kept.items() if self._holders[other])
+        if held + n_bytes > self.limit_bytes:
             return None
-        dropped = []
-        for cls in [cls for cls in self._kept if not self._holders[cls]]:
+        assert cls not in self._kept
+        gone = []
+        for other in [other for other in self._kept if not self._holders[other]]:
             if self.used_bytes + n_bytes <= self.limit_bytes:
                 break
-            self.drop(cls)
-            dropped.append(cls)
-        return dropped
-
-    def add(self, cls: ClassId, kept: Kept, n_bytes: int) -> None:
-        """Keep something of a class, for which there must be room."""
-        assert cls not in self._kept
-        assert self.used_bytes + n_bytes <= self.limit_bytes
-        self._kept[cls] = kept, n_bytes
+            self.drop(other)
+            gone.append(other)
+        self._kept[cls] = self._new(n_bytes)
         self.used_bytes += n_bytes
         self.peak_bytes = max(self.peak_bytes, self.used_bytes)
+        return gone
 
     def drop(self, cls: ClassId) -> bool:
         """Forget a class, unless somebody holds it; say whether it is gone by that."""
         if cls not in self._kept or self._holders[cls]:
             return False
-        self.used_bytes -= self._kept.pop(cls)[1]
+        self.used_bytes -= len(self._kept.pop(cls))
         return True
 
     def hold(self, cls: ClassId) -> None:
-        """Promise that a class stays until it is let go as often as it was held."""
+        """Promise that a class stays, once it is there, until it is let go as often as it was held."""
         self._holders[cls] += 1
 
     def let_go(self, cls: ClassId) -> None:

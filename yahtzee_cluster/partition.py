@@ -113,10 +113,6 @@ class Partition:
             self._known_dependencies[cls] = self._find_dependencies(cls)
         return self._known_dependencies[cls]
 
-    def working_set(self, cls: ClassId) -> int:
-        """How many values are held at once while a class is computed: its own and those it reads."""
-        return self.n_values[cls] + sum(self.n_values[other] for other in self.dependencies(cls))
-
     def _find_dependencies(self, cls: ClassId) -> tuple[ClassId, ...]:
         members = self.members(cls)
         reads = set()

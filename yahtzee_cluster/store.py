@@ -24,10 +24,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
+import google_crc32c
 import numpy as np
-import zarr
 from numpy.typing import NDArray
-from zarr.core.buffer import default_buffer_prototype
 
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.partition import ClassId, Partition
@@ -36,8 +35,8 @@ from yahtzee_cluster.recurrence import Block, Recurrence
 FORMAT = 1
 CHUNK_VALUES = 1 << 17
 """What one row is read with, at most: 1 MiB."""
-CHUNKS_IN_SHARD = 16
-"""A shard is written and read at a time, and takes memory of its own while it is."""
+SHARD = "c.0"
+"""The one file with values that a class has."""
 
 LOCK = ".lock"
 ASIDE = ".partial"
@@ -88,24 +87,12 @@ class Store:
     def write(self, cls: ClassId, block: Block) -> None:
         """Commit a class: from here on it is on disk for good."""
         aside = self.path / ASIDE / f"{self.place(cls).name}.{socket.gethostname()}.{os.getpid()}"
-        shutil.rmtree(aside, ignore_errors=True)
-        n_values = len(block.values)
-        n_chunks = max(1, -(-n_values // CHUNK_VALUES))
-        chunk = max(1, -(-n_values // n_chunks))  # all chunks alike: the last one is filled up on disk
-        shard = chunk * min(n_chunks, CHUNKS_IN_SHARD)
-        array = zarr.create_array(
-            str(aside),
-            shape=(n_values,),
-            dtype="<f8",
-            chunks=(chunk,),
-            shards=(shard,),
-            compressors=[zarr.codecs.Crc32cCodec()],
-            filters=None,
-            fill_value=float("nan"),
-            attributes={DIGEST: f"{digest(block):064x}"},
-        )
-        for start in range(0, n_values, shard):
-            array[start : start + shard] = block.values[start : start + shard]
+        aside.mkdir()
+        shape = Shape.of(len(block.values))
+        metadata = shape.metadata({DIGEST: f"{digest(block):064x}"})
+        (aside / "zarr.json").write_text(json.dumps(metadata), encoding="utf-8")
+        with (aside / SHARD).open("wb") as file:
+            shape.write(file, block.values)
         _make_durable(aside)
         try:
             aside.rename(self.place(cls))
@@ -118,28 +105,20 @@ class Store:
     def read(self, cls: ClassId, out: NDArray[np.float64]) -> None:
         """Read all entries of a class."""
         try:
-            array = zarr.open_array(str(self.place(cls)), mode="r")
-            if array.shape != out.shape or array.dtype != out.dtype:
-                raise ValueError(f"expected {len(out)} values of float64, found {array.shape} of {array.dtype}")
-            shard = (array.shards or array.chunks)[0]
-            into = default_buffer_prototype().nd_buffer.from_numpy_array
-            for start in range(0, len(out), shard):
-                stop = min(start + shard, len(out))
-                array.get_basic_selection(slice(start, stop), out=into(out[start:stop]))
-            # What is missing is read as NaN, a whole chunk of it, and no entry ever is.
-            if np.isnan(out[:: array.chunks[0]]).any():
-                raise ValueError("some of its values are missing")
-        except Exception as error:  # whatever a damaged file may lead to
+            with (self.place(cls) / SHARD).open("rb") as file:
+                Shape.of(len(out)).read(file, out)
+        except (OSError, ValueError) as error:
             raise DamagedError(f"{self.place(cls)}: {error}; run the same command again to compute it anew") from error
 
     def row(self, cls: ClassId, start: int, stop: int) -> NDArray[np.float64]:
-        """Read a few entries of a class."""
+        """Read a few entries of a class, as any Zarr reader does."""
+        import zarr
+
         try:
-            array = zarr.open_array(str(self.place(cls)), mode="r")
-            values = np.asarray(array[start:stop])
-            if len(values) < stop - start or np.isnan(values).any():
+            values = np.asarray(zarr.open_array(str(self.place(cls)), mode="r")[start:stop])
+            if values.dtype != np.float64 or len(values) != stop - start or np.isnan(values).any():
                 raise ValueError("some of its values are missing")
-        except Exception as error:
+        except Exception as error:  # whatever a damaged file may lead to
             raise DamagedError(f"{self.place(cls)}: {error}; run the same command again to compute it anew") from error
         return values
 
@@ -172,6 +151,89 @@ class Store:
     def table_digest(self) -> str:
         """The digest of the whole table, when all of it is on disk."""
         return f"{sum(self.digest(cls) for cls in self.partition.classes) % 2**256:064x}"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the values of a class lie in its one shard: in chunks of the same length, each followed by its checksum.
+
+    This is the layout of Zarr's sharding codec, written and read without a copy of the values; the library makes
+    several.
+    """
+
+    n_values: int
+    n_chunks: int
+    chunk: int
+
+    @classmethod
+    def of(cls, n_values: int) -> Shape:
+        """The fewest chunks that are short enough, all of one length as Zarr wants them, the last one filled up."""
+        n_chunks = max(1, -(-n_values // CHUNK_VALUES))
+        return cls(n_values, n_chunks, max(1, -(-n_values // n_chunks)))
+
+    def metadata(self, attributes: dict[str, str]) -> dict[str, Any]:
+        """The metadata of the array, as Zarr's specification has them."""
+        little, crc = {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}
+        sharding = {
+            "chunk_shape": [self.chunk],
+            "codecs": [little, crc],
+            "index_codecs": [little, crc],
+            "index_location": "end",
+        }
+        return {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": [self.n_values],
+            "data_type": "float64",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [self.n_chunks * self.chunk]}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
+            "fill_value": "NaN",
+            "codecs": [{"name": "sharding_indexed", "configuration": sharding}],
+            "attributes": attributes,
+        }
+
+    def write(self, file: IO[bytes], values: NDArray[np.float64]) -> None:
+        """Write the shard."""
+        for start in range(0, self.n_chunks * self.chunk, self.chunk):
+            chunk = _bytes_of(values[start : start + self.chunk])
+            padding = self._padding(chunk)
+            file.write(chunk)
+            file.write(padding)
+            file.write(_checksum(chunk, padding))
+        file.write(self._index)
+
+    def read(self, file: IO[bytes], out: NDArray[np.float64]) -> None:
+        """Read the shard; complain of any byte that is wrong."""
+        for start in range(0, self.n_chunks * self.chunk, self.chunk):
+            values = out[start : start + self.chunk]
+            n_read = file.readinto(values)  # type: ignore[attr-defined]
+            chunk = _bytes_of(values)
+            padding = file.read(len(self._padding(chunk)))
+            if n_read != len(chunk) or file.read(4) != _checksum(chunk, padding):
+                raise ValueError(f"its chunk from value {start} on is damaged")
+        if file.read() != self._index:
+            raise ValueError("its index of chunks is damaged")
+
+    def _padding(self, chunk: NDArray[np.uint8]) -> bytes:
+        return np.full(self.chunk - len(chunk) // 8, np.nan, "<f8").tobytes()
+
+    @property
+    def _index(self) -> bytes:
+        """Where each chunk starts and how long it is, with a checksum."""
+        n_bytes = 8 * self.chunk + 4
+        index = np.array([(n * n_bytes, n_bytes) for n in range(self.n_chunks)], "<u8").tobytes()
+        return index + _checksum(index)
+
+
+def _bytes_of(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    return values.astype("<f8", copy=False).view(np.uint8)
+
+
+def _checksum(*parts: bytes | NDArray[np.uint8]) -> bytes:
+    crc = 0
+    for part in parts:
+        crc = google_crc32c.extend(crc, part)
+    return crc.to_bytes(4, "little")
 
 
 def digest(block: Block) -> int:
@@ -234,6 +296,8 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
 
 def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> None:
     """Make the group; its header comes last, so that a table without one was never begun."""
+    import zarr
+
     partition = store.partition
     group = zarr.open_group(str(store.path), mode="a")
     group.require_group("classes")

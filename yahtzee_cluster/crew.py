@@ -1,0 +1,188 @@
+"""The threads of one rank, which carry out what its worker decides.
+
+All decisions are taken in the thread that calls `handle` and `wait`; the others only fill, compute and write blocks.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from queue import Empty, SimpleQueue
+from time import perf_counter, thread_time
+
+import numpy as np
+
+from yahtzee_cluster.cache import Cache, new_memory
+from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.schedule import Event, Instruction
+from yahtzee_cluster.store import Store
+from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write
+
+SHARES = 8
+"""A class is cut into so many shares for each thread, so that all of them end at about the same time."""
+
+
+class ClassFailedError(YahtzeeClusterError):
+    """A class could not be computed, read or written."""
+
+    def __init__(self, action: str, name: str, cause: str) -> None:
+        super().__init__(action, name, cause)
+        self.action = action
+        self.name = name
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"could not {self.action} class {self.name}: {self.cause}"
+
+
+@dataclass
+class Usage:
+    """What a rank has spent; over all ranks, times and counts add up, and of peaks the largest counts."""
+
+    kernel_s: float = 0.0
+    """Processor time of the solvers, in all threads."""
+    read_s: float = 0.0
+    write_s: float = 0.0
+    idle_s: float = 0.0
+    """Time in which no class was computed."""
+    bytes_read: int = 0
+    bytes_written: int = 0
+    n_computed: int = 0
+    cache_peak_bytes: int = 0
+    rss_peak_bytes: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        mine, theirs = asdict(self), asdict(other)
+        return Usage(**{k: max(v, theirs[k]) if k.endswith("peak_bytes") else v + theirs[k] for k, v in mine.items()})
+
+
+class Crew:
+    """A worker with the hands to do its work."""
+
+    def __init__(self, problem: Recurrence, store: Store, cache_bytes: int, n_threads: int = 1, number: int = 0) -> None:
+        self.store = store
+        self.partition = store.partition
+        self.cache = Cache(cache_bytes, new_memory)
+        self.worker = Worker(number, self.partition, self.cache)
+        self._usage = Usage()
+        self._started = perf_counter()
+        self._busy_s = 0.0
+        self._events: list[Event] = []
+        self._ended: SimpleQueue[tuple[Action, Future[float]]] = SimpleQueue()
+        self._n_running = 0
+        self._n_threads = n_threads
+        self._solvers: SimpleQueue[Solver] = SimpleQueue()
+        for _ in range(n_threads):
+            self._solvers.put(problem.solver())
+        self._solving = ThreadPoolExecutor(n_threads, "solve")
+        self._threads = {kind: ThreadPoolExecutor(1, kind.__name__.lower()) for kind in (Load, Solve, Write)}
+
+    def handle(self, instruction: Instruction) -> None:
+        """Take an instruction of the master; what comes of it is reported by `wait`."""
+        self._carry_out(self.worker.handle(instruction))
+
+    def wait(self, timeout_s: float | None) -> list[Event]:
+        """What has happened, after waiting so long for something to happen."""
+        try:
+            self._settle(*self._ended.get(timeout=0 if self._events else timeout_s))
+            while True:
+                self._settle(*self._ended.get_nowait())
+        except Empty:
+            pass
+        events, self._events = self._events, []
+        return events
+
+    def finish(self) -> None:
+        """Compute and write what was begun, and begin nothing else."""
+        self.worker.stop()
+        while self._n_running:
+            self._settle(*self._ended.get())
+
+    def close(self) -> None:
+        """End the threads, without waiting for what they may still be doing."""
+        for pool in (self._solving, *self._threads.values()):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def usage(self) -> Usage:
+        """What was spent up to now."""
+        self._usage.idle_s = perf_counter() - self._started - self._busy_s
+        self._usage.cache_peak_bytes = self.cache.peak_bytes
+        self._usage.rss_peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return self._usage
+
+    def _carry_out(self, decided: Iterable[Action | Event]) -> None:
+        for item in decided:
+            if isinstance(item, Action):
+                self._n_running += 1
+                block, below = self._block(item.cls), self._below(item)
+                future = self._threads[type(item)].submit(self._act, item, block, below)
+                future.add_done_callback(lambda ended, action=item: self._ended.put((action, ended)))  # type: ignore[misc]
+            else:
+                self._events.append(item)
+
+    def _settle(self, action: Action, ended: Future[float]) -> None:
+        self._n_running -= 1
+        try:
+            elapsed_s = ended.result()
+        except Exception as error:
+            name, verb = self.store.place(action.cls).name, type(action).__name__.lower()
+            raise ClassFailedError(verb, name, f"{type(error).__name__}: {error}") from error
+        n_bytes = 8 * self.partition.n_values[action.cls]
+        match action:
+            case Load():
+                self._usage.read_s += elapsed_s
+                self._usage.bytes_read += n_bytes
+            case Solve():
+                self._busy_s += elapsed_s
+                self._usage.n_computed += 1
+            case Write():
+                self._usage.write_s += elapsed_s
+                self._usage.bytes_written += n_bytes
+        self._carry_out(self.worker.done(action))
+
+    def _block(self, cls: ClassId) -> Block:
+        """A class that is in the cache."""
+        starts = self.partition.starts(cls)
+        values = np.frombuffer(self.cache[cls], np.float64, int(starts[-1]))
+        return Block(self.partition.members(cls), starts, values)
+
+    def _below(self, action: Action) -> Below:
+        if not isinstance(action, Solve):
+            return ()
+        readable = {cls: self._block(cls) for cls in self.partition.dependencies(action.cls)}
+        return [readable.get(self.partition.below(action.cls, a)) for a in range(self.partition.n_elements)]
+
+    # -------------------------------------------------------------------------------- in threads of their own
+
+    def _act(self, action: Action, block: Block, below: Below) -> float:
+        started = perf_counter()
+        match action:
+            case Load(cls):
+                self.store.read(cls, block.values)
+            case Solve():
+                self._usage.kernel_s += self._solve(block, below)
+            case Write(cls):
+                self.store.write(cls, block)
+        return perf_counter() - started
+
+    def _solve(self, block: Block, below: Below) -> float:
+        """Compute a class; say how much processor time it took."""
+        if self._n_threads == 1:
+            return self._solve_share(block, below)
+        ends = np.linspace(0, block.starts[-1], SHARES * self._n_threads + 1)
+        cuts = sorted({0, len(block), *np.searchsorted(block.starts, ends).tolist()})
+        shares = [block.share(first, last) for first, last in pairwise(cuts)]
+        return sum(self._solving.map(lambda share: self._solve_share(share, below), shares))
+
+    def _solve_share(self, block: Block, below: Below) -> float:
+        solver = self._solvers.get()
+        started = thread_time()
+        solver(block, below)
+        self._solvers.put(solver)
+        return thread_time() - started
