@@ -5,7 +5,7 @@ import numpy as np
 
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
-from yahtzee_cluster.kernels.turn cimport Turn, outcome_t, yc_source
+from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, Turn, outcome_t, yc_source
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t
@@ -60,9 +60,11 @@ cdef _solve(Turn turn, anchors, value, second, bint luckiest):
     cdef double *out
     cdef double *second_out
     cdef double bonus = anchors.bonus
+    cdef const double *below[YC_CATEGORIES]
+    cdef const double *below_second[YC_CATEGORIES]
     cdef Py_ssize_t n_sets = place.shape[0]
-    cdef Py_ssize_t free
-    cdef int chip
+    cdef Py_ssize_t free, start
+    cdef int chip, c
     if second is not None:
         seconds = check_output("second", second, (anchors.n_places,))
         beside = &seconds[0]
@@ -83,7 +85,12 @@ cdef _solve(Turn turn, anchors, value, second, bint luckiest):
                 for chip in range(2):
                     if place[free, chip] < 0:
                         continue
-                    _sources(turn, free, chip, place, n_lanes, most_gained, bonus, &values[0], beside)
+                    for c in range(turn.tables.n_categories):
+                        if free >> c & 1:
+                            start = place[free ^ (1 << c), 0]
+                            below[c] = &values[start]
+                            below_second[c] = &beside[start] if beside is not NULL else NULL
+                    _sources(turn, free, chip, place, n_lanes, most_gained, bonus, below, below_second)
                     turn.prepare(free, chip, True)
                     out = &values[place[free, chip]]
                     second_out = &beside[place[free, chip]] if beside is not NULL else NULL
@@ -96,13 +103,18 @@ cdef _solve(Turn turn, anchors, value, second, bint luckiest):
 
 
 cdef void _sources(Turn turn, Py_ssize_t free, int chip, const int64_t[:, ::1] place, const int32_t[::1] n_lanes,
-                   const int32_t[::1] most_gained, double bonus, const double *values,
-                   const double *seconds) noexcept nogil:
-    """Where every outcome of a free category leads, and what it pays on the way."""
+                   const int32_t[::1] most_gained, double bonus, const double **values,
+                   const double **seconds) noexcept nogil:
+    """Where every outcome of a free category leads, and what it pays on the way.
+
+    `values[c]` is where the values of the set without category c start, `seconds[c]` where the second moments do, or
+    NULL.
+    """
     cdef int o, most
     cdef Py_ssize_t left, start
     cdef double closed
     cdef double points
+    cdef const double *row
     cdef outcome_t *outcome
     cdef yc_source *source
     for o in range(turn.n_outcomes):
@@ -110,20 +122,76 @@ cdef void _sources(Turn turn, Py_ssize_t free, int chip, const int64_t[:, ::1] p
         if not free >> outcome.category & 1:
             continue
         left = free ^ (1 << outcome.category)
-        start = place[left, chip or outcome.chip]
+        start = place[left, chip or outcome.chip] - place[left, 0]
         most = most_gained[outcome.category]
-        closed = values[start]
+        row = values[outcome.category] + start
+        closed = row[0]
         points = outcome.points
         source = &turn.sources[o]
-        source.row = values + start
+        source.row = row
         source.length = n_lanes[left]
         source.shift = outcome.upper - most if most else 0
         source.below = closed
         source.above = closed + bonus
         source.add = points
-        if seconds is not NULL:
-            source.second = seconds + start
-            source.second_below = seconds[start]
-            source.second_above = seconds[start] + 2.0 * bonus * closed + bonus * bonus
+        if seconds[outcome.category] is not NULL:
+            row = seconds[outcome.category] + start
+            source.second = row
+            source.second_below = row[0]
+            source.second_above = row[0] + 2.0 * bonus * closed + bonus * bonus
             source.slope = 2.0 * points
             source.second_add = points * points
+
+
+cdef class Moments:
+    """Mean and second moment for one set of free categories at a time.
+
+    The values of a set are the means of all its places, in their order, and then the second moments.
+    """
+
+    cdef readonly Turn turn
+    cdef const int64_t[:, ::1] place
+    cdef const int32_t[::1] n_lanes
+    cdef const int32_t[::1] most_gained
+    cdef const int64_t[::1] n_places
+    cdef double bonus
+
+    def __cinit__(self, Turn turn not None, anchors):
+        place, self.n_lanes, self.most_gained = check_layout(turn, anchors)
+        self.turn = turn
+        self.place = place
+        self.n_places = np.diff(np.append(place[:, 0], anchors.n_places))
+        self.bonus = anchors.bonus
+
+    def solve(self, Py_ssize_t free, successors, out):
+        """Fill `out` for one set; `successors[c]` holds the values of the set without category c, where that is free."""
+        cdef Turn turn = self.turn
+        if not 0 < free <= turn.all_free:
+            raise KernelArgumentError(f"free: expected 1 to {turn.all_free}, found {free}")
+        cdef double[::1] values = check_output("out", out, (2 * self.n_places[free],))
+        cdef const double[::1] successor
+        cdef const double *below[YC_CATEGORIES]
+        cdef const double *below_second[YC_CATEGORIES]
+        cdef Py_ssize_t size, start
+        cdef int c, chip
+        for c in range(turn.tables.n_categories):
+            below[c] = below_second[c] = NULL
+            if free >> c & 1:
+                size = self.n_places[free ^ (1 << c)]
+                successor = check(f"successors[{c}]", successors[c], np.float64, (2 * size,))
+                below[c] = &successor[0]
+                below_second[c] = below[c] + size
+        turn.begin()
+        try:
+            with nogil:
+                for chip in range(2):
+                    if self.place[free, chip] < 0:
+                        continue
+                    _sources(turn, free, chip, self.place, self.n_lanes, self.most_gained, self.bonus, below,
+                             below_second)
+                    turn.prepare(free, chip, True)
+                    start = self.place[free, chip] - self.place[free, 0]
+                    turn.run.best(&turn.program, turn.sources, &turn.scratch, self.n_lanes[free], &values[start],
+                                  &values[self.n_places[free] + start])
+        finally:
+            turn.end()

@@ -106,6 +106,14 @@ class Anchors:
             raise UsageError(f"no such anchor: the filled categories cannot bring an upper total of {anchor.upper}")
         return int(self.place[anchor.free, int(anchor.chip)]) + lane
 
+    def reachable(self, anchor: Anchor) -> int:
+        """The place of an anchor that some play reaches."""
+        upper = anchor.upper if self.bonus else None
+        index = self.index(Anchor(anchor.free, upper, anchor.chip))
+        if not self.exists[index] or (upper is not None and not self._totals[anchor.free] >> upper & 1):
+            raise UsageError(f"no such anchor: the used categories cannot bring an upper total of {anchor.upper}")
+        return index
+
     def anchor(self, index: int) -> Anchor:
         """The anchor at a place."""
         scorecard = int(np.searchsorted(self._starts, index, side="right")) - 1

@@ -41,6 +41,7 @@ class Cache(Generic[Memory]):
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self.peak_bytes = 0
+        self._held_bytes = 0
         self._new = new
         self._kept: OrderedDict[ClassId, Memory] = OrderedDict()
         self._holders: Counter[ClassId] = Counter()
@@ -55,17 +56,21 @@ class Cache(Generic[Memory]):
 
     def take(self, cls: ClassId, n_bytes: int) -> list[ClassId] | None:
         """Make room for a class; say which others went for it, or None if too many are held."""
-        held = sum(len(memory) for other, memory in self._kept.items() if self._holders[other])
-        if held + n_bytes > self.limit_bytes:
+        if self._held_bytes + n_bytes > self.limit_bytes:
             return None
         assert cls not in self._kept
-        gone = []
-        for other in [other for other in self._kept if not self._holders[other]]:
-            if self.used_bytes + n_bytes <= self.limit_bytes:
+        gone: list[ClassId] = []
+        missing = self.used_bytes + n_bytes - self.limit_bytes
+        for other, memory in self._kept.items():
+            if missing <= 0:
                 break
+            if not self._holders[other]:
+                gone.append(other)
+                missing -= len(memory)
+        for other in gone:
             self.drop(other)
-            gone.append(other)
         self._kept[cls] = self._new(n_bytes)
+        self._held_bytes += n_bytes if self._holders[cls] else 0
         self.used_bytes += n_bytes
         self.peak_bytes = max(self.peak_bytes, self.used_bytes)
         return gone
@@ -80,6 +85,8 @@ class Cache(Generic[Memory]):
     def hold(self, cls: ClassId) -> None:
         """Promise that a class stays, once it is there, until it is let go as often as it was held."""
         self._holders[cls] += 1
+        if self._holders[cls] == 1 and cls in self._kept:
+            self._held_bytes += len(self._kept[cls])
 
     def let_go(self, cls: ClassId) -> None:
         """Take one promise back."""
@@ -87,3 +94,5 @@ class Cache(Generic[Memory]):
         self._holders[cls] -= 1
         if not self._holders[cls]:
             del self._holders[cls]
+            if cls in self._kept:
+                self._held_bytes -= len(self._kept[cls])

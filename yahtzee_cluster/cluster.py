@@ -18,10 +18,10 @@ from typing import Any
 
 import mpi4py
 
+from yahtzee_cluster.crew import ClassFailedError, Crew, Usage
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.schedule import Event, Instruction, Joined, Schedule
-from yahtzee_cluster.worker import ClassFailedError, Usage, Worker
 
 mpi4py.rc.thread_level = "funneled"  # one thread of each rank speaks
 
@@ -50,8 +50,8 @@ class WorkerFailedError(YahtzeeClusterError):
 
     def __str__(self) -> str:
         return (
-            f"rank {self.rank} on {self.host} failed {self.problem}; what was finished is kept, and the same command "
-            "goes on from there"
+            f"rank {self.rank} on {self.host}: {self.problem}; what was committed is kept, and the same command goes "
+            "on from there"
         )
 
 
@@ -59,10 +59,16 @@ class WorkerFailedError(YahtzeeClusterError):
 
 
 @dataclass(frozen=True)
-class Ready:
-    """A worker has all it needs to start; of the classes that it was to look at, these are sound."""
+class Check:
+    """See which of these classes are as they were committed."""
 
-    host: str
+    classes: tuple[ClassId, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """These are."""
+
     sound: tuple[ClassId, ...]
 
 
@@ -76,15 +82,15 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Leaving:
-    """A worker has finished everything it had begun."""
-
-    usage: Usage
+class Stop:
+    """Nothing more is to be done: finish what you have begun, and leave."""
 
 
 @dataclass(frozen=True)
-class Stop:
-    """The master has nothing more to do: finish what you have begun, and leave."""
+class Leaving:
+    """A worker has finished everything that it had begun, and has spent so much in all."""
+
+    usage: Usage
 
 
 # ------------------------------------------------------------------------------------------- both sides
@@ -94,19 +100,20 @@ def world() -> MPI.Intracomm:
     """All ranks, once it is sure that they were started as one job."""
     comm = MPI.COMM_WORLD
     for name in LAUNCHED_RANKS:
-        if comm.size == 1 and os.environ.get(name, "1").isdecimal() and int(os.environ.get(name, "1")) > 1:
+        number = os.environ.get(name, "")
+        if comm.size == 1 and number.isdecimal() and int(number) > 1:
             raise UsageError(
-                f"{name} says that {os.environ[name]} ranks were started, but they do not find each other: the mpirun "
-                "of another MPI was used (.venv/bin/mpirun fits), or srun without --mpi=pmi2"
+                f"{name} says that {number} ranks were started, but they do not find each other: start them with the "
+                "mpirun of the MPI that mpi4py uses (.venv/bin/mpirun after `make setup`), or with srun --mpi=pmi2"
             )
     return comm
 
 
-def receive(comm: MPI.Intracomm, longest_s: float, idle: Callable[[], None] = lambda: None) -> tuple[int, Any]:
-    """The next message and where it comes from; `idle` is called while there is none."""
+def receive(comm: MPI.Intracomm, longest_s: float, meanwhile: Callable[[], None] = lambda: None) -> tuple[int, Any]:
+    """The next message and where it comes from; `meanwhile` is called now and then until there is one."""
     pause = SHORTEST_S
     while not (message := receive_now(comm)):
-        idle()
+        meanwhile()
         time.sleep(pause)
         pause = min(2 * pause, longest_s)
     return message
@@ -121,7 +128,7 @@ def receive_now(comm: MPI.Intracomm) -> tuple[int, Any] | None:
 
 
 def leave_together(comm: MPI.Intracomm) -> None:
-    """Wait asleep until all ranks are here: the end of MPI would wait awake."""
+    """Wait asleep until all ranks are here: MPI would wait awake for them to end."""
     request = comm.Ibarrier()
     while not request.Test():
         time.sleep(WORKER_LONGEST_S)
@@ -130,70 +137,76 @@ def leave_together(comm: MPI.Intracomm) -> None:
 # --------------------------------------------------------------------------------------------- the master
 
 
-def gather_ready(comm: MPI.Intracomm) -> tuple[ClassId, ...]:
-    """Wait until all workers are ready; say which classes they found sound."""
-    sound: list[ClassId] = []
-    for _ in range(1, comm.size):
-        rank, message = receive(comm, MASTER_LONGEST_S)
-        _raise_failure(comm, rank, message)
-        sound += message.sound
-    return tuple(sound)
+class Team:
+    """The workers, as the master sees them."""
 
+    def __init__(self, comm: MPI.Intracomm) -> None:
+        self._comm = comm
+        self._ranks = range(1, comm.size)
+        self.n_workers = len(self._ranks)
+        self._usage: Usage | None = None
 
-def run_master(comm: MPI.Intracomm, schedule: Schedule, show: Callable[[], None]) -> Usage:
-    """Have everything computed that is left to compute; say what it took. All workers are ready."""
-    for rank in range(1, comm.size):
-        _tell(comm, schedule, [Joined(rank)])
-    while not schedule.finished:
-        rank, message = receive(comm, MASTER_LONGEST_S, idle=show)
-        _raise_failure(comm, rank, message)
-        _tell(comm, schedule, message)
-    return dismiss(comm)
+    def begin(self, orders: object) -> None:
+        """Tell all workers what they need to know before they can do anything."""
+        for rank in self._ranks:
+            self._comm.send(orders, rank)
 
+    def check(self, classes: Sequence[ClassId]) -> list[ClassId]:
+        """Those of the classes on disk that are as they were committed."""
+        for rank in self._ranks:
+            self._comm.send(Check(tuple(classes[rank - 1 :: self.n_workers])), rank)
+        return [cls for _ in self._ranks for cls in self._receive().sound]
 
-def _tell(comm: MPI.Intracomm, schedule: Schedule, events: Sequence[Event]) -> None:
-    orders: dict[int, list[Instruction]] = {}
-    for event in events:
-        for instruction in schedule.handle(event):
-            orders.setdefault(instruction.worker, []).append(instruction)
-    for rank, instructions in orders.items():
-        comm.send(instructions, rank)
+    def run(self, schedule: Schedule, show: Callable[[], None]) -> None:
+        """Have everything computed that is left to compute."""
+        self._tell(schedule, [Joined(rank) for rank in self._ranks])
+        while not schedule.finished:
+            self._tell(schedule, self._receive(show))
 
+    def dismiss(self) -> Usage:
+        """Let all workers finish what they have begun, and leave; say what they have spent."""
+        if self._usage is None:
+            for rank in self._ranks:
+                self._comm.send(Stop(), rank)
+            self._usage, n_left = Usage(), self.n_workers
+            while n_left:
+                _, message = receive(self._comm, MASTER_LONGEST_S)
+                if isinstance(message, Leaving):
+                    self._usage += message.usage
+                    n_left -= 1
+        return self._usage
 
-def dismiss(comm: MPI.Intracomm) -> Usage:
-    """Let all workers finish what they have begun, and leave; say what they have spent."""
-    for rank in range(1, comm.size):
-        comm.send(Stop(), rank)
-    total, n_left = Usage(), comm.size - 1
-    while n_left:
-        _, message = receive(comm, WORKER_LONGEST_S)
-        if isinstance(message, Leaving):
-            total += message.usage
-            n_left -= 1
-    return total
+    def _tell(self, schedule: Schedule, events: Sequence[Event]) -> None:
+        orders: dict[int, list[Instruction]] = {}
+        for event in events:
+            for instruction in schedule.handle(event):
+                orders.setdefault(instruction.worker, []).append(instruction)
+        for rank, instructions in orders.items():
+            self._comm.send(instructions, rank)
 
-
-def _raise_failure(comm: MPI.Intracomm, rank: int, message: object) -> None:
-    if isinstance(message, Failed):
-        log.error("rank %d on %s:\n%s", rank, message.host, message.details)
-        dismiss(comm)
-        raise WorkerFailedError(rank, message.host, message.problem)
+    def _receive(self, show: Callable[[], None] = lambda: None) -> Any:
+        rank, message = receive(self._comm, MASTER_LONGEST_S, show)
+        if isinstance(message, Failed):
+            log.error("rank %d on %s:\n%s", rank, message.host, message.details)
+            raise WorkerFailedError(rank, message.host, message.problem)
+        return message
 
 
 # -------------------------------------------------------------------------------------------- the workers
 
 
-def run_worker(comm: MPI.Intracomm, start: Callable[[], tuple[Worker, tuple[ClassId, ...]]]) -> None:
-    """Do what the master says until it says no more. `start` makes the worker, and says which classes are sound."""
+def run_worker(comm: MPI.Intracomm, crew_of: Callable[[Any], Crew]) -> None:
+    """Do what the master says until it says no more; `crew_of` makes a crew out of the master's orders."""
+    _, orders = receive(comm, WORKER_LONGEST_S)
     usage = Usage()
     try:
-        worker, sound = start()
-        comm.send(Ready(socket.gethostname(), sound), MASTER)
-        try:
-            _obey(comm, worker)
-        finally:
-            usage = worker.total_usage()
-            worker.close()
+        if not isinstance(orders, Stop):
+            crew = crew_of(orders)
+            try:
+                _obey(comm, crew)
+            finally:
+                usage = crew.usage
+                crew.close()
     except Exception as error:  # whatever it is, the master must hear of it
         comm.send(_failure(error), MASTER)
         while not isinstance(receive(comm, WORKER_LONGEST_S)[1], Stop):
@@ -201,22 +214,26 @@ def run_worker(comm: MPI.Intracomm, start: Callable[[], tuple[Worker, tuple[Clas
     comm.send(Leaving(usage), MASTER)
 
 
-def _obey(comm: MPI.Intracomm, worker: Worker) -> None:
+def _obey(comm: MPI.Intracomm, crew: Crew) -> None:
     pause = SHORTEST_S
     while True:
-        while message := receive_now(comm):
-            if isinstance(message[1], Stop):
-                worker.finish()
-                return
-            for instruction in message[1]:
-                worker.handle(instruction)
+        while received := receive_now(comm):
             pause = SHORTEST_S
-        if events := worker.wait(pause):
+            match received[1]:
+                case Stop():
+                    crew.finish()
+                    return
+                case Check(classes):
+                    comm.send(Checked(tuple(cls for cls in classes if crew.store.is_sound(cls))), MASTER)
+                case instructions:
+                    for instruction in instructions:
+                        crew.handle(instruction)
+        pause = min(2 * pause, WORKER_LONGEST_S)
+        if events := crew.wait(pause):
             comm.send(events, MASTER)
             pause = SHORTEST_S
-        pause = min(2 * pause, WORKER_LONGEST_S)
 
 
 def _failure(error: Exception) -> Failed:
-    problem = str(error) if isinstance(error, ClassFailedError) else f"with {type(error).__name__}: {error}"
+    problem = str(error) if isinstance(error, ClassFailedError) else f"{type(error).__name__}: {error}"
     return Failed(socket.gethostname(), problem, "".join(traceback.format_exception(error)))

@@ -19,8 +19,8 @@ class UsageError(YahtzeeClusterError):
     exit_code = 2
 
 
-class RulesError(UsageError):
-    """A rule set is unknown, unreadable or contradicts itself."""
+class FileError(UsageError):
+    """A rule set or a job is unknown, unreadable or contradicts itself."""
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(source, problem)

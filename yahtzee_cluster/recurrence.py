@@ -76,6 +76,11 @@ class Recurrence(ABC):
         """Which of these subsets have entries at all."""
         return all_exist(subsets)
 
+    @property
+    def plain_size(self) -> int:
+        """How many entries each subset would have if nothing were known about them but their number: |B|."""
+        return int(self.sizes(np.arange(1 << len(self.element_names))).max())
+
     def row_index(self) -> Mapping[str, NDArray[Any]]:
         """What a stranger needs to find single rows in a table of this problem, one column for each fact.
 

@@ -9,7 +9,6 @@ it defines what a game *is*, one roll at a time and without a thought for speed.
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Callable, Mapping
 from importlib import resources
 from itertools import product
@@ -17,12 +16,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from yahtzee_cluster.dice import FACES, N_DICE, Keep
-from yahtzee_cluster.errors import RulesError
+from yahtzee_cluster.errors import FileError
+from yahtzee_cluster.fields import Fields, is_integer, parse_toml, read_toml, short
 
 MAX_CATEGORIES = 16
 MAX_POINTS = 1000
-MAX_BYTES = 100_000
-MAX_TEXT = 200
 
 Joker = Literal["none", "free", "forced"]
 Points = int | Literal["sum", "matching"]
@@ -199,7 +197,7 @@ def preset_names() -> list[str]:
 def preset_text(name: str) -> str:
     """A built-in rule set as TOML."""
     if name not in preset_names():
-        raise RulesError(name, f"no such rule set; there are {', '.join(preset_names())}")
+        raise FileError(name, f"no such rule set; there are {', '.join(preset_names())}")
     return (_PRESETS / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -216,31 +214,18 @@ def load_rules(name_or_file: str) -> Rules:
     path = Path(name_or_file)
     if not (path.suffix == ".toml" or "/" in name_or_file or path.exists()):
         known = ", ".join(preset_names())
-        raise RulesError(name_or_file, f"no such rule set or file; rule sets are {known}")
-    try:
-        with path.open("rb") as file:
-            text = file.read(MAX_BYTES + 1).decode("utf-8-sig")
-    except OSError as error:
-        raise RulesError(name_or_file, f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise RulesError(name_or_file, "is not UTF-8 text") from error
-    if len(text) > MAX_BYTES:
-        raise RulesError(name_or_file, f"is too long for a rule file: more than {MAX_BYTES} bytes")
-    return parse_rules(text, source=name_or_file)
+        raise FileError(name_or_file, f"no such rule set or file; rule sets are {known}")
+    return rules_of(read_toml(name_or_file), name_or_file)
 
 
 def parse_rules(text: str, source: str) -> Rules:
     """Read a rule set from TOML text; `source` is what an error message calls it."""
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # the second for nesting, the first also for endless numbers
-        raise RulesError(source, f"is not valid TOML: {error}") from error
-    return rules_of(table, source)
+    return rules_of(parse_toml(text, source), source)
 
 
 def rules_of(table: Mapping[str, Any], source: str) -> Rules:
     """The rule set that a table in the form of a rule file describes."""
-    fields = _Fields(table, source, known=_GAME_FIELDS)
+    fields = Fields(table, source, known=_GAME_FIELDS)
     rules = Rules(
         name=fields.text("name"),
         categories=_categories(fields),
@@ -258,7 +243,7 @@ def rules_of(table: Mapping[str, Any], source: str) -> Rules:
     return rules
 
 
-def _categories(fields: _Fields) -> tuple[Category, ...]:
+def _categories(fields: Fields) -> tuple[Category, ...]:
     tables = fields.table.get("category")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise fields.error("category", f"expected 1 to {MAX_CATEGORIES} [[category]] tables", tables)
@@ -275,8 +260,8 @@ def _categories(fields: _Fields) -> tuple[Category, ...]:
 
 def _category(table: Mapping[str, Any], source: str, number: int) -> Category:
     name = table.get("name")
-    prefix = f"category {_short(name) if isinstance(name, str) else number}: "
-    fields = _Fields(table, source, known=_CATEGORY_FIELDS, prefix=prefix)
+    prefix = f"category {short(name) if isinstance(name, str) else number}: "
+    fields = Fields(table, source, known=_CATEGORY_FIELDS, prefix=prefix)
     patterns = [key for key in ("face", "groups", "run", "faces") if key in fields.table]
     if len(patterns) > 1:
         raise fields.error(
@@ -284,7 +269,7 @@ def _category(table: Mapping[str, Any], source: str, number: int) -> Category:
         )
     category = Category(
         name=fields.text("name"),
-        points=fields.points(patterns),
+        points=_points(fields, patterns),
         face=fields.integer("face", None, low=1, high=max(FACES)),
         groups=fields.integers("groups", low=2, high=N_DICE),
         distinct=fields.flag("distinct", True),
@@ -303,7 +288,18 @@ def _category(table: Mapping[str, Any], source: str, number: int) -> Category:
     return category
 
 
-def _check_bonuses(rules: Rules, fields: _Fields) -> None:
+def _points(fields: Fields, patterns: list[str]) -> Points:
+    value: Points = fields.table.get("points", "matching" if patterns == ["face"] else None)
+    words = {"face": ["matching"], "groups": ["sum", "matching"]}.get("".join(patterns), ["sum"])
+    if value in words or (patterns != ["face"] and is_integer(value, 0, MAX_POINTS)):
+        return value
+    expected = "expected " + " or ".join(f'"{word}"' for word in words)
+    if patterns != ["face"]:
+        expected += f" or a whole number from 0 to {MAX_POINTS}"
+    raise fields.error("points", expected, value)
+
+
+def _check_bonuses(rules: Rules, fields: Fields) -> None:
     if bool(rules.upper_bonus) != bool(rules.upper_threshold):
         missing = "upper_threshold" if rules.upper_bonus else "upper_bonus"
         raise fields.error(missing, "expected upper_threshold and upper_bonus both or neither", None)
@@ -333,92 +329,3 @@ def _set_fields(instance: Category | Rules) -> dict[str, Any]:
 
 _CATEGORY_FIELDS = tuple(field.name for field in dataclasses.fields(Category))
 _GAME_FIELDS = ("category", *(field.name for field in dataclasses.fields(Rules) if field.name != "categories"))
-
-
-class _Fields:
-    """A TOML table being read: refuses fields it does not know, and hands out each other one checked."""
-
-    def __init__(self, table: Mapping[str, Any], source: str, known: tuple[str, ...], prefix: str = "") -> None:
-        self.table = table
-        self.source = source
-        self.prefix = prefix
-        for key, value in table.items():
-            if key not in known:
-                raise self.error(key, f"expected no such field here, only {', '.join(known)}", value)
-
-    def error(self, key: str, expected: str, found: object) -> RulesError:
-        return RulesError(self.source, f"{self.prefix}{_short(key)}: {expected}, found {_shown(found)}")
-
-    def text(self, key: str) -> str:
-        value = self.optional_text(key)
-        if not value or value.isspace():
-            raise self.error(key, "expected a text", value)
-        return value
-
-    def optional_text(self, key: str) -> str | None:
-        value = self.table.get(key)
-        if value is not None and not (isinstance(value, str) and value.isprintable() and len(value) <= MAX_TEXT):
-            raise self.error(key, f"expected a text on one line, of at most {MAX_TEXT} characters", value)
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        value = self.table.get(key, default)
-        if not isinstance(value, bool):
-            raise self.error(key, "expected true or false", value)
-        return value
-
-    def choice(self, key: str, choices: tuple[Any, ...], default: Any) -> Any:
-        value = self.table.get(key, default)
-        if value not in choices:
-            raise self.error(key, f"expected one of {', '.join(choices)}", value)
-        return value
-
-    def integer(self, key: str, default: Any, low: int, high: int) -> Any:
-        value = self.table.get(key)
-        if value is None:
-            return default
-        if not _is_integer(value, low, high):
-            raise self.error(key, f"expected a whole number from {low} to {high}", value)
-        return value
-
-    def integers(self, key: str, low: int, high: int) -> tuple[int, ...]:
-        value = self.table.get(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not value or not all(_is_integer(item, low, high) for item in value):
-            raise self.error(key, f"expected a list of one or more whole numbers from {low} to {high}", value)
-        return tuple(value)
-
-    def texts_of_numbers(self, key: str) -> tuple[tuple[int, str], ...]:
-        value = self.table.get(key, {})
-        known = isinstance(value, dict) and all(n.isdecimal() and isinstance(text, str) for n, text in value.items())
-        if not known:
-            raise self.error(key, "expected whole numbers, with a text for each", value)
-        return tuple((int(n), text) for n, text in value.items())
-
-    def points(self, patterns: list[str]) -> Points:
-        value: Points = self.table.get("points", "matching" if patterns == ["face"] else None)
-        words = {"face": ["matching"], "groups": ["sum", "matching"]}.get("".join(patterns), ["sum"])
-        if value in words or (patterns != ["face"] and _is_integer(value, 0, MAX_POINTS)):
-            return value
-        expected = "expected " + " or ".join(f'"{word}"' for word in words)
-        if patterns != ["face"]:
-            expected += f" or a whole number from 0 to {MAX_POINTS}"
-        raise self.error("points", expected, value)
-
-
-def _is_integer(value: object, low: int, high: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-
-def _shown(value: object) -> str:
-    try:
-        return "nothing" if value is None else _short(repr(value))
-    except (ValueError, RecursionError):
-        return "something too large to show"
-
-
-def _short(text: str) -> str:
-    """A text as an error message may hold it: on one line, and not too long."""
-    printable = text if text.isprintable() else repr(text)
-    return printable if len(printable) <= 60 else printable[:57] + "..."

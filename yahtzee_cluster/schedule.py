@@ -14,8 +14,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.partition import ClassId, Partition
 
+CLASS_OVERHEAD = 4096
+"""So many values could be computed while a class is begun and ended."""
 N_COMPARED = 16
 """So many ready classes, those with the longest paths, are compared for what would have to be read."""
 
@@ -119,6 +121,7 @@ class Schedule:
         self.slack = sum(costs.values()) / max(1, len(costs))
         """Paths that differ by no more than this, an average class, count as equal."""
 
+        self.n_workers = 0
         self.idle: dict[int, None] = {}
         self.computing: dict[int, ClassId] = {}
         self.writing: set[ClassId] = set()
@@ -131,6 +134,12 @@ class Schedule:
         self._n_users = {cls: sum(user not in self.done for user in users) for cls, users in self.dependents.items()}
         self._ready = sorted((-self.path[cls], cls) for cls in todo if not self._n_missing[cls])
 
+    @classmethod
+    def of(cls, partition: Partition, done: Collection[ClassId] = ()) -> Schedule:
+        """The schedule of a table, some classes of which may be there already."""
+        costs = {c: float(partition.n_values[c] + CLASS_OVERHEAD) for c in partition.classes}
+        return cls({c: partition.dependencies(c) for c in partition.classes}, costs, done)
+
     @property
     def finished(self) -> bool:
         """Whether every class is on disk."""
@@ -141,6 +150,7 @@ class Schedule:
         instructions: list[Instruction] = []
         match event:
             case Joined(worker):
+                self.n_workers += 1
                 self.idle[worker] = None
             case Solved(worker, cls):
                 assert self.computing.pop(worker) == cls

@@ -78,6 +78,12 @@ class Store:
         """Where a class is found: under its layer, and its part of the fixed set in hexadecimal digits."""
         return self._classes / f"{self.partition.layer(cls):02}-{self.partition.part(cls):x}"
 
+    def start(self, subset: int) -> int:
+        """Where the entries of a subset start in its class."""
+        cls = self.partition.class_of(subset)
+        at = int(np.searchsorted(self.partition.members(cls), subset))
+        return int(self.partition.starts(cls)[at])
+
     @property
     def committed(self) -> list[ClassId]:
         """The classes that are on disk."""
@@ -138,6 +144,12 @@ class Store:
         if digest(block) != self.digest(cls):
             raise DamagedError(f"{self.place(cls)}: its values do not match its digest")
         return block
+
+    def remove(self, cls: ClassId) -> None:
+        """Take a class off the disk, as a whole."""
+        aside = self.path / ASIDE / f"{self.place(cls).name}.removed"
+        self.place(cls).rename(aside)
+        shutil.rmtree(aside)
 
     def is_sound(self, cls: ClassId) -> bool:
         """Whether the bytes of a class are those that were committed."""

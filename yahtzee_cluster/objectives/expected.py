@@ -9,7 +9,9 @@ the same whatever order plays are looked at in.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,9 @@ from yahtzee_cluster.anchors import Anchor, Anchors
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
+from yahtzee_cluster.objectives.scorecards import Scorecards
+from yahtzee_cluster.partition import Subsets
+from yahtzee_cluster.recurrence import Solver
 from yahtzee_cluster.rules import Rules
 
 ROUNDING = 1e-14
@@ -39,9 +44,13 @@ class ExpectedTable:
 
     def std(self, place: int) -> float:
         """The standard deviation at a place; 0 where what is left of it is rounding."""
-        second_moment = float(self.second_moment[place])
-        variance = second_moment - float(self.mean[place]) ** 2
-        return math.sqrt(variance) if variance > ROUNDING * second_moment else 0.0
+        return std_of(float(self.mean[place]), float(self.second_moment[place]))
+
+
+def std_of(mean: float, second_moment: float) -> float:
+    """The standard deviation that belongs to these moments; 0 where what is left is rounding."""
+    variance = second_moment - mean**2
+    return math.sqrt(variance) if variance > ROUNDING * second_moment else 0.0
 
 
 def solve_expected(rules: Rules, isa: str | None = None) -> ExpectedTable:
@@ -52,3 +61,38 @@ def solve_expected(rules: Rules, isa: str | None = None) -> ExpectedTable:
     second_moment = np.full(anchors.n_places, np.nan)
     uppers.moments(turn, anchors, mean, second_moment)
     return ExpectedTable(anchors, mean, second_moment)
+
+
+class Expected(Scorecards):
+    """The same table, one set of free categories at a time: the means of its anchors, then the second moments."""
+
+    def __init__(self, rules: Rules, isa: str | None = None) -> None:
+        super().__init__(rules, isa)
+        first = self.anchors.place[:, 0]
+        self._n_places = np.diff(np.append(first, self.anchors.n_places))
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The rules."""
+        return {"objective": "expected", "rules": self.rules.table}
+
+    def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
+        """A mean and a second moment for each anchor with these free categories."""
+        return 2 * self._n_places[subsets]
+
+    def solver(self) -> Solver:
+        """The kernel, with a turn of its own."""
+        return self.each_set(uppers.Moments(self.new_turn(), self.anchors).solve)
+
+    def row_index(self) -> Mapping[str, NDArray[Any]]:
+        """One line for each anchor and quantity: 0 the mean, 1 the second moment."""
+        places = np.flatnonzero(self.anchors.exists)
+        columns = self.anchor_columns(places)
+        offset = places - self.anchors.place[columns["subset"], 0]
+        both = {name: np.concatenate([column, column]) for name, column in columns.items()}
+        return {
+            **both,
+            "moment": np.repeat([0, 1], len(places)).astype(np.int8),
+            "offset": np.concatenate([offset, offset + self._n_places[columns["subset"]]]),
+            "length": np.ones(2 * len(places), np.int32),
+        }

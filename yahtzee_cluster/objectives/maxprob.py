@@ -12,42 +12,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchors, Rows
+from yahtzee_cluster.anchors import Rows
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.needs import Needs
-from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import compile_moves
+from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.partition import Subsets
-from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.recurrence import Solver
 from yahtzee_cluster.rules import Rules
 
 
-class MaxProb(Recurrence):
-    """The recursion for all needs from 1 to a target; the elements are the categories, a subset those still free."""
+class MaxProb(Scorecards):
+    """The recursion for all needs from 1 to a target; the values of a set are the rows of its anchors."""
 
     def __init__(self, rules: Rules, target: int, isa: str | None = None) -> None:
         if target < 1:
             raise UsageError(f"target: expected at least 1, found {target}")
-        self.rules = rules
+        super().__init__(rules, isa)
         self.target = target
-        self.anchors = Anchors(rules)
-        self._moves = compile_moves(rules)
-        self._isa = isa
 
     @cached_property
     def rows(self) -> Rows:
         """Where the row of each anchor lies."""
-        return Rows(self.anchors, Turn(self._moves, self._isa), self.target)
-
-    @property
-    def element_names(self) -> tuple[str, ...]:
-        """The categories."""
-        return tuple(category.name for category in self.rules.categories)
+        return Rows(self.anchors, self.new_turn(), self.target)
 
     @property
     def identity(self) -> dict[str, Any]:
         """The rules and the target."""
         return {"objective": "maxprob", "target": self.target, "rules": self.rules.table}
+
+    @property
+    def plain_size(self) -> int:
+        """Every upper total, with and without chip, and every need, whether or not play leads there."""
+        totals = self.anchors.threshold + 1 if self.anchors.bonus else 1
+        return (2 if self.rules.has_chip else 1) * totals * self.target
 
     def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
         """How many values all rows with these free categories have."""
@@ -55,30 +52,10 @@ class MaxProb(Recurrence):
 
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
-        needs = Needs(Turn(self._moves, self._isa), self.anchors, self.rows.length, self.rows.offset)
-        n_elements = len(self.element_names)
-
-        def solve(block: Block, below: Below) -> None:
-            for free in block.subsets.tolist():
-                if not free:
-                    continue  # nothing more is scored: all rows are empty
-                successors: list[NDArray[np.float64] | None] = [None] * n_elements
-                for category in range(n_elements):
-                    rows = below[category]
-                    if free >> category & 1 and rows is not None:
-                        successors[category] = rows[free ^ 1 << category]
-                needs.solve(free, successors, block[free])
-
-        return solve
+        return self.each_set(Needs(self.new_turn(), self.anchors, self.rows.length, self.rows.offset).solve)
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
-        """One line for each anchor whose row holds anything; an upper total of -1 stands for a decided bonus."""
+        """One line for each anchor whose row holds anything."""
         places = np.flatnonzero(self.rows.length)
-        free, upper, chip = self.anchors.columns(places)
-        return {
-            "subset": free,
-            "upper": upper,
-            "chip": chip,
-            "offset": self.rows.offset[places],
-            "length": self.rows.length[places],
-        }
+        lie = {"offset": self.rows.offset[places], "length": self.rows.length[places]}
+        return {**self.anchor_columns(places), **lie}

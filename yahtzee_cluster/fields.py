@@ -1,0 +1,114 @@
+"""Reading TOML files that people write: every field checked, every complaint one line that says what was expected."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from yahtzee_cluster.errors import FileError
+
+MAX_BYTES = 100_000
+MAX_TEXT = 200
+
+
+def read_toml(source: str) -> dict[str, Any]:
+    """The table that a file holds; error messages call it what the user calls it."""
+    try:
+        with Path(source).open("rb") as file:
+            text = file.read(MAX_BYTES + 1).decode("utf-8-sig")
+    except OSError as error:
+        raise FileError(source, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FileError(source, "is not UTF-8 text") from error
+    if len(text) > MAX_BYTES:
+        raise FileError(source, f"is too long: more than {MAX_BYTES} bytes")
+    return parse_toml(text, source)
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    """The table that a text holds; `source` is what an error message calls it."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # the second for nesting, the first also for endless numbers
+        raise FileError(source, f"is not valid TOML: {error}") from error
+
+
+class Fields:
+    """A TOML table being read: refuses fields it does not know, and hands out each other one checked."""
+
+    def __init__(self, table: Mapping[str, Any], source: str, known: tuple[str, ...], prefix: str = "") -> None:
+        self.table = table
+        self.source = source
+        self.prefix = prefix
+        for key, value in table.items():
+            if key not in known:
+                raise self.error(key, f"expected no such field here, only {', '.join(known)}", value)
+
+    def error(self, key: str, expected: str, found: object) -> FileError:
+        return FileError(self.source, f"{self.prefix}{short(key)}: {expected}, found {shown(found)}")
+
+    def text(self, key: str) -> str:
+        value = self.optional_text(key)
+        if not value or value.isspace():
+            raise self.error(key, "expected a text", value)
+        return value
+
+    def optional_text(self, key: str) -> str | None:
+        value = self.table.get(key)
+        if value is not None and not (isinstance(value, str) and value.isprintable() and len(value) <= MAX_TEXT):
+            raise self.error(key, f"expected a text on one line, of at most {MAX_TEXT} characters", value)
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.table.get(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, "expected true or false", value)
+        return value
+
+    def choice(self, key: str, choices: tuple[Any, ...], default: Any) -> Any:
+        value = self.table.get(key, default)
+        if value not in choices:
+            raise self.error(key, f"expected one of {', '.join(choices)}", value)
+        return value
+
+    def integer(self, key: str, default: Any, low: int, high: int) -> Any:
+        value = self.table.get(key)
+        if value is None:
+            return default
+        if not is_integer(value, low, high):
+            raise self.error(key, f"expected a whole number from {low} to {high}", value)
+        return value
+
+    def integers(self, key: str, low: int, high: int) -> tuple[int, ...]:
+        value = self.table.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not value or not all(is_integer(item, low, high) for item in value):
+            raise self.error(key, f"expected a list of one or more whole numbers from {low} to {high}", value)
+        return tuple(value)
+
+    def texts_of_numbers(self, key: str) -> tuple[tuple[int, str], ...]:
+        value = self.table.get(key, {})
+        known = isinstance(value, dict) and all(n.isdecimal() and isinstance(text, str) for n, text in value.items())
+        if not known:
+            raise self.error(key, "expected whole numbers, with a text for each", value)
+        return tuple((int(n), text) for n, text in value.items())
+
+
+def is_integer(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def shown(value: object) -> str:
+    try:
+        return "nothing" if value is None else short(repr(value))
+    except (ValueError, RecursionError):
+        return "something too large to show"
+
+
+def short(text: str) -> str:
+    """A text as an error message may hold it: on one line, and not too long."""
+    printable = text if text.isprintable() else repr(text)
+    return printable if len(printable) <= 60 else printable[:57] + "..."

@@ -1,0 +1,60 @@
+"""What all objectives of a game have in common: the elements are the categories, a subset those that are still free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.moves import compile_moves
+from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.rules import Rules
+
+Values = NDArray[np.float64]
+
+
+class Scorecards(Recurrence):
+    """A recursion over the scorecards of a game."""
+
+    def __init__(self, rules: Rules, isa: str | None = None) -> None:
+        self.rules = rules
+        self.anchors = Anchors(rules)
+        self._moves = compile_moves(rules)
+        self._isa = isa
+
+    @property
+    def element_names(self) -> tuple[str, ...]:
+        """The categories."""
+        return tuple(category.name for category in self.rules.categories)
+
+    def new_turn(self) -> Turn:
+        """The turn of the game, for one thread."""
+        return Turn(self._moves, self._isa)
+
+    def each_set(self, solve: Callable[[int, list[Values | None], Values], None]) -> Solver:
+        """A solver out of a kernel that takes one set of free categories, and the values of its successors."""
+        n_elements = len(self.element_names)
+
+        def solve_block(block: Block, below: Below) -> None:
+            for free in block.subsets.tolist():
+                values = block[free]
+                if not free:
+                    values[:] = 0.0  # the game is over
+                    continue
+                successors: list[Values | None] = [None] * n_elements
+                for category in range(n_elements):
+                    rows = below[category]
+                    if free >> category & 1 and rows is not None:
+                        successors[category] = rows[free ^ 1 << category]
+                solve(free, successors, values)
+
+        return solve_block
+
+    def anchor_columns(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """What the anchors at these places are; an upper total of -1 stands for a decided bonus."""
+        free, upper, chip = self.anchors.columns(places)
+        return {"subset": free, "upper": upper, "chip": chip}

@@ -1,0 +1,102 @@
+"""What a run shows of itself while it runs: a live display on a terminal, now and then a line in a batch log."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+
+from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.schedule import Schedule
+from yahtzee_cluster.store import Store
+
+log = logging.getLogger(__name__)
+
+LIVE_EVERY_S = 0.2
+LINE_EVERY_S = 10.0
+WORKERS_SHOWN = 16
+
+
+class Progress:
+    """Shows how far a schedule has come; call it as often as you like."""
+
+    def __init__(self, schedule: Schedule, store: Store, live: bool | None = None) -> None:
+        self._schedule = schedule
+        self._store = store
+        self._n_values = store.partition.n_values
+        self._n_total = sum(self._n_values.values())
+        self._n_at_start = self._n_done()
+        self._started = self._shown = monotonic()
+        self._live = _LiveDisplay() if (sys.stderr.isatty() if live is None else live) else None
+
+    def __call__(self) -> None:
+        """Show something, if it is time to."""
+        now = monotonic()
+        if now - self._shown < (LIVE_EVERY_S if self._live else LINE_EVERY_S):
+            return
+        self._shown = now
+        self._show(now)
+
+    def close(self) -> None:
+        """Show the end, and leave the terminal as it was."""
+        self._show(monotonic())
+        if self._live:
+            self._live.close()
+
+    def _n_done(self) -> int:
+        return sum(self._n_values[cls] for cls in self._schedule.done)
+
+    def _show(self, now: float) -> None:
+        n_done = self._n_done()
+        elapsed_s = now - self._started
+        per_s = (n_done - self._n_at_start) / elapsed_s if elapsed_s > 0 else 0.0
+        left_s = (self._n_total - n_done) / per_s if per_s else None
+        facts: dict[str, Any] = {
+            "classes": f"{len(self._schedule.done)}/{len(self._schedule.dependencies)}",
+            "done": f"{100 * n_done / max(1, self._n_total):.1f}%",
+            "values_per_s": f"{per_s:.3g}",
+            "left_s": "?" if left_s is None else f"{left_s:.0f}",
+        }
+        if self._live:
+            self._live.update(n_done / max(1, self._n_total), facts, self._workers())
+        else:
+            computing = f"{len(self._schedule.computing)}/{self._schedule.n_workers}"
+            log.info(" ".join(f"{key}={value}" for key, value in {**facts, "computing": computing}.items()))
+
+    def _workers(self) -> list[str]:
+        """What each worker does, as far as there is room to say it."""
+        doing = {worker: f"computes {self._name(cls)}" for worker, cls in self._schedule.computing.items()}
+        doing |= dict.fromkeys(self._schedule.idle, "waits")
+        lines = [f"{worker:>4}  {doing[worker]}" for worker in sorted(doing)]
+        more = len(lines) - WORKERS_SHOWN
+        return lines if more <= 0 else [*lines[:WORKERS_SHOWN], f"      and {more} more"]
+
+    def _name(self, cls: ClassId) -> str:
+        return self._store.place(cls).name
+
+
+class _LiveDisplay:
+    """A bar and a line for each worker, drawn over and over in the same place."""
+
+    def __init__(self) -> None:
+        from rich.console import Console  # only where it is seen
+        from rich.live import Live
+
+        self._live = Live(console=Console(stderr=True), auto_refresh=False, transient=True)
+        self._live.start()
+
+    def update(self, share: float, facts: Mapping[str, str], workers: list[str]) -> None:
+        """Draw anew."""
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        head = f"{facts['classes']} classes   {facts['done']}   {facts['values_per_s']} values/s   {facts['left_s']} s left"
+        bar = ProgressBar(total=1.0, completed=share, width=60)
+        self._live.update(Group(Text(head), bar, Text("\n".join(workers))), refresh=True)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self._live.stop()

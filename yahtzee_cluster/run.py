@@ -1,0 +1,298 @@
+"""`python -m yahtzee_cluster.run`: compute a table, with or without mpirun in front.
+
+Results go to stdout, progress and complaints to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import platform
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yahtzee_cluster import __version__
+from yahtzee_cluster.cluster import MASTER, MPI, Team, leave_together, run_worker, world
+from yahtzee_cluster.crew import Crew, Usage
+from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.job import AUTO, Job, check_fits, fixed_set, overridden, parse_bytes, read_job
+from yahtzee_cluster.kernels.turn import instruction_sets
+from yahtzee_cluster.objectives import OBJECTIVES, problem_of
+from yahtzee_cluster.plan import Scales
+from yahtzee_cluster.progress import Progress
+from yahtzee_cluster.recurrence import Recurrence
+from yahtzee_cluster.rules import Rules, load_rules
+from yahtzee_cluster.schedule import Schedule
+from yahtzee_cluster.serial import Alone
+from yahtzee_cluster.store import Store, claim, read_header
+from yahtzee_cluster.table import Table
+
+log = logging.getLogger("yahtzee_cluster")
+STARTED = time.perf_counter()
+PROGRAM = "python -m yahtzee_cluster.run"
+
+
+@dataclass(frozen=True)
+class Orders:
+    """All that a worker needs to know before it can do anything."""
+
+    objective: str
+    rules: Rules
+    target: int
+    fixed: int
+    directory: Path
+    cache_bytes: int
+    n_threads: int
+
+    def problem(self) -> Recurrence:
+        """What is to be computed."""
+        return problem_of(self.objective, self.rules, self.target)
+
+    def crew(self, rank: int, problem: Recurrence | None = None) -> Crew:
+        """The one that works on it on this rank."""
+        problem = problem or self.problem()
+        store = Store(self.directory, problem.partition(self.fixed))
+        return Crew(problem, store, self.cache_bytes, self.n_threads, rank)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one job, on all ranks that there are; return the exit code."""
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, stream=sys.stderr)
+    try:
+        comm = world()
+    except YahtzeeClusterError as error:
+        return _refuse(error)
+    try:
+        code = 0
+        if comm.rank == MASTER:
+            code = _lead(comm, arguments)
+        else:
+            run_worker(comm, lambda orders: orders.crew(comm.rank))
+        leave_together(comm)
+        return code
+    except BaseException:
+        if comm.size == 1:
+            raise
+        log.exception("rank %d", comm.rank)
+        comm.Abort(1)
+        raise
+
+
+def _lead(comm: MPI.Intracomm, arguments: Sequence[str] | None) -> int:
+    team = Team(comm) if comm.size > 1 else Alone()
+    try:
+        options = _parser().parse_args(arguments)
+        print(_compute(team, comm.size, _job(options), as_json=options.json), flush=True)
+    except SystemExit as end:  # what argparse makes of wrong usage, and of --help
+        return int(end.code or 0)
+    except YahtzeeClusterError as error:
+        return _refuse(error)
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: interrupted; the same command goes on from there", file=sys.stderr)
+        return 130
+    finally:
+        team.dismiss()
+    return 0
+
+
+def _refuse(error: YahtzeeClusterError) -> int:
+    print(f"{PROGRAM}: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+# ------------------------------------------------------------------------------------------- what is asked
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Compute a table, alone or behind mpirun: rank 0 schedules, the others compute. "
+        "A run that was interrupted goes on when the same command is given again.",
+        epilog="Example: mpirun -n 16 python -m yahtzee_cluster.run --G 5 --target 800. "
+        "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.",
+    )
+    default = Job()
+    add = parser.add_argument
+    add("--version", action="version", version=__version__)
+    add("--job", metavar="FILE", help="take all of this from a TOML file; flags go before it")
+    add("--objective", choices=OBJECTIVES, help=f"what to compute (default: {default.objective})")
+    add("--rules", metavar="NAME|FILE", help=f"a rule set by name, or a TOML file (default: {default.rules})")
+    add("--target", type=_positive, metavar="N", help=f"the highest score asked for (default: {default.target})")
+    add(
+        "--G",
+        metavar="N|NAMES|auto",
+        help="the fixed set that cuts the table into classes: how many categories, or which, with commas between "
+        f"(default: {AUTO}, the size that makes the run shortest)",
+    )
+    add("--cache", type=_size, metavar="SIZE", help=f"memory for classes, on each rank (default: {default.cache})")
+    add("--threads", type=_positive, metavar="N", help=f"cores that each worker uses (default: {default.threads})")
+    add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
+    add("--json", action="store_true", help="print one JSON object instead of a table")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, found {text!r}")
+    return int(text)
+
+
+def _size(text: str) -> str:
+    try:
+        parse_bytes(text)
+    except YahtzeeClusterError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
+
+
+def _job(options: argparse.Namespace) -> Job:
+    given = {key: value for key, value in vars(options).items() if key in Job.__dataclass_fields__}
+    return overridden(read_job(options.job) if options.job else Job(), given)
+
+
+# ---------------------------------------------------------------------------------------------- what is done
+
+
+def _compute(team: Team | Alone, n_ranks: int, job: Job, as_json: bool) -> str:
+    """Have the job's table computed; return what is to be said of it."""
+    rules = load_rules(job.rules)
+    problem = problem_of(job.objective, rules, job.target)
+    fixed, directory = _where(job, problem, team.n_workers)
+    orders = Orders(job.objective, rules, job.target, fixed, directory, job.cache_bytes, job.threads)
+    team.begin(orders)
+    with claim(directory, problem, fixed, _provenance(n_ranks, job)) as store:
+        classes = store.partition.classes
+        log.info(
+            "objective=%s rules=%s target=%d G=%s classes=%d ranks=%d threads=%d cache=%s store=%s",
+            job.objective, rules.name, job.target, ",".join(_names(problem, fixed)) or "-", len(classes), n_ranks,
+            job.threads, job.cache, directory,
+        )  # fmt: skip
+        done = _sound(team, store)
+        schedule = Schedule.of(store.partition, done)
+        progress = Progress(schedule, store)
+        try:
+            team.run(schedule, progress)
+        finally:
+            progress.close()
+        usage = team.dismiss()
+        table_sha256 = store.table_digest
+    table = Table(directory, problem, fixed)
+    elapsed_s = time.perf_counter() - STARTED
+    if as_json:
+        return json.dumps(_summary(job, problem, fixed, n_ranks, usage, elapsed_s, len(classes), table_sha256))
+    report = [f"table      {directory}", f"sha256     {table_sha256}", f"classes    {_computed(len(classes), usage)}"]
+    report.append(f"elapsed    {elapsed_s:.2f} s on {n_ranks} rank{'s' * (n_ranks > 1)}, kernel {usage.kernel_s:.2f} s")
+    return "\n".join([*report, "", *_result(table)])
+
+
+def _where(job: Job, problem: Recurrence, n_workers: int) -> tuple[int, Path]:
+    """The fixed set and the directory; a table that was begun keeps its fixed set, unless another one is asked for."""
+    if job.G == AUTO and job.store is not None:
+        header = read_header(Path(job.store))
+        if header is not None and header.elements == problem.element_names:
+            check_fits(job, problem, header.fixed, Scales(problem))
+            return header.fixed, Path(job.store)
+    fixed = fixed_set(job, problem, n_workers)
+    return fixed, job.directory(problem, fixed)
+
+
+def _sound(team: Team | Alone, store: Store) -> list[int]:
+    """The classes that need not be computed again; what is damaged goes."""
+    committed = store.committed
+    if not committed:
+        return []
+    sound = team.check(committed)
+    for cls in set(committed) - set(sound):
+        log.warning("class %s is damaged and will be computed again", store.place(cls).name)
+        store.remove(cls)
+    log.info("found=%d damaged=%d", len(sound), len(committed) - len(sound))
+    return sound
+
+
+def _provenance(n_ranks: int, job: Job) -> dict[str, Any]:
+    """Who began the table, with what, and when."""
+    return {
+        "program": f"yahtzee_cluster {__version__}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "mpi": MPI.Get_library_version().strip("\0\n ").splitlines()[0],
+        "instruction_set": os.environ.get("YAHTZEE_CLUSTER_ISA") or instruction_sets()[0],
+        "host": platform.node(),
+        "ranks": n_ranks,
+        "threads": job.threads,
+        "cache": job.cache,
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+# ------------------------------------------------------------------------------------------- what is said
+
+
+def _names(problem: Recurrence, fixed: int) -> list[str]:
+    return [name for i, name in enumerate(problem.element_names) if fixed >> i & 1]
+
+
+def _computed(n_classes: int, usage: Usage) -> str:
+    return f"{n_classes}, all there already" if not usage.n_computed else f"{n_classes}, {usage.n_computed} computed now"
+
+
+def _summary(
+    job: Job, problem: Recurrence, fixed: int, n_ranks: int, usage: Usage, elapsed_s: float, n_classes: int, sha256: str
+) -> dict[str, Any]:
+    own_rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {
+        "objective": job.objective,
+        "rules": job.rules,
+        "target": problem.identity.get("target"),
+        "G": _names(problem, fixed),
+        "classes": n_classes,
+        "classes_computed": usage.n_computed,
+        "ranks": n_ranks,
+        "threads": job.threads,
+        "elapsed_s": elapsed_s,
+        "kernel_s": usage.kernel_s,
+        "read_s": usage.read_s,
+        "write_s": usage.write_s,
+        "idle_s": usage.idle_s,
+        "bytes_read": usage.bytes_read,
+        "bytes_written": usage.bytes_written,
+        "cache_peak_bytes": usage.cache_peak_bytes,
+        "rss_peak_bytes": max(usage.rss_peak_bytes, own_rss),
+        "table_sha256": sha256,
+    }
+
+
+def _result(table: Table) -> list[str]:
+    """What people want to know first."""
+    rules = table.rules
+    if table.objective == "expected":
+        mean, std = table.expected_score()
+        return [
+            f"mean       {mean:.4f}{_beside(rules.published_mean)}",
+            f"std        {std:.4f}{_beside(rules.published_std)}",
+        ]
+    published = dict(rules.published_maxprob)
+    lines = [f"{'score':>5}  {'P(score at least)':>18}" + ("  published" if published else "")]
+    curve = table.curve()
+    for score in sorted({*range(0, table.target + 1, 50), table.target}):
+        beside = f"  {published[score]:>9} %" if score in published else ""
+        lines.append(f"{score:>5}  {100 * curve[score]:>16.6f} %{beside}")
+    return lines
+
+
+def _beside(published: str | None) -> str:
+    return f"   published {published}" if published else ""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,98 @@
+"""Asking a table on disk: single values, whole curves, and whether every byte is right."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.objectives import problem_of
+from yahtzee_cluster.objectives.expected import Expected, std_of
+from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.objectives.scorecards import Scorecards
+from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.rules import rules_of
+from yahtzee_cluster.store import Store, read_header
+
+
+class Table:
+    """A table of some game on disk; what is asked for is read, and nothing else."""
+
+    def __init__(self, path: Path, problem: Scorecards, fixed: int) -> None:
+        self.path = path
+        self.problem = problem
+        self.rules = problem.rules
+        self.objective: str = problem.identity["objective"]
+        self.store = Store(path, problem.partition(fixed))
+
+    @property
+    def target(self) -> int:
+        """The highest score that the table knows a probability for."""
+        return self._maxprob.target
+
+    @cached_property
+    def missing(self) -> list[ClassId]:
+        """The classes that are not there yet."""
+        there = set(self.store.committed)
+        return [cls for cls in self.store.partition.classes if cls not in there]
+
+    def row(self, anchor: Anchor) -> NDArray[np.float64]:
+        """The probabilities of needs 1, 2, … from an anchor; from the end of the row on they are 0."""
+        problem = self._maxprob
+        place = problem.anchors.reachable(anchor)
+        cls = self.store.partition.class_of(anchor.free)
+        start = problem.rows.offset[place] + self.store.start(anchor.free)
+        return self.store.row(cls, int(start), int(start + problem.rows.length[place]))
+
+    def value(self, anchor: Anchor, need: int) -> float:
+        """The highest probability to score at least `need` from an anchor."""
+        if need > self.target:
+            raise UsageError(f"need: this table goes up to {self.target}, found {need}")
+        row = self.row(anchor)
+        if need <= 0:
+            return 1.0
+        return float(row[need - 1]) if need <= len(row) else 0.0
+
+    def curve(self) -> NDArray[np.float64]:
+        """The highest probability to score at least s from the start, for s = 0 … target."""
+        curve = np.zeros(self.target + 1)
+        curve[0] = 1.0
+        row = self.row(Anchor(self.rules.all_free, 0, False))
+        curve[1 : len(row) + 1] = row
+        return curve
+
+    def moments(self, anchor: Anchor) -> tuple[float, float]:
+        """Mean and second moment of what is still scored from an anchor, in a table of expected scores."""
+        if not isinstance(self.problem, Expected):
+            raise UsageError(f"{self.path}: holds {self.objective}, not expected scores")
+        place = self.problem.anchors.reachable(anchor)
+        first = place - self.problem.anchors.place[anchor.free, 0] + self.store.start(anchor.free)
+        second = first + int(self.problem.sizes(np.array([anchor.free]))[0]) // 2
+        cls = self.store.partition.class_of(anchor.free)
+        return tuple(float(self.store.row(cls, int(at), int(at) + 1)[0]) for at in (first, second))  # type: ignore[return-value]
+
+    def expected_score(self) -> tuple[float, float]:
+        """Mean and standard deviation of the final score."""
+        mean, second_moment = self.moments(Anchor(self.rules.all_free, 0, False))
+        return mean, std_of(mean, second_moment)
+
+    @property
+    def _maxprob(self) -> MaxProb:
+        if not isinstance(self.problem, MaxProb):
+            raise UsageError(f"{self.path}: holds {self.objective}, not probabilities")
+        return self.problem
+
+
+def open_table(path: str | Path) -> Table:
+    """The table in a directory."""
+    path = Path(path)
+    header = read_header(path)
+    if header is None:
+        raise UsageError(f"{path}: holds no table; `python -m yahtzee_cluster.run --store {path}` computes one")
+    identity = header.identity
+    rules = rules_of(identity["rules"], f"{path}: rules")
+    return Table(path, problem_of(identity["objective"], rules, identity.get("target", 0)), header.fixed)
