@@ -32,8 +32,11 @@ log = logging.getLogger(__name__)
 MASTER = 0
 PROBES = 3
 """An MPI may need to be asked more than once before it sees a message that is there."""
-SHORTEST_S, MASTER_LONGEST_S, WORKER_LONGEST_S = 20e-6, 1e-3, 5e-3
-"""How long to sleep between two looks: doubled each time nothing came, at most so long."""
+SHORTEST_S, MASTER_LONGEST_S, IDLE_LONGEST_S, SOLVING_LONGEST_S = 20e-6, 2e-3, 5e-3, 50e-3
+"""How long to sleep between two looks: doubled each time nothing came, at most so long.
+
+Nothing is urgent for a worker that is solving a class; that it is solved wakes it at once.
+"""
 
 LAUNCHED_RANKS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS")
 """What launchers tell the processes that they start."""
@@ -131,7 +134,7 @@ def leave_together(comm: MPI.Intracomm) -> None:
     """Wait asleep until all ranks are here: MPI would wait awake for them to end."""
     request = comm.Ibarrier()
     while not request.Test():
-        time.sleep(WORKER_LONGEST_S)
+        time.sleep(IDLE_LONGEST_S)
 
 
 # --------------------------------------------------------------------------------------------- the master
@@ -197,7 +200,7 @@ class Team:
 
 def run_worker(comm: MPI.Intracomm, crew_of: Callable[[Any], Crew]) -> None:
     """Do what the master says until it says no more; `crew_of` makes a crew out of the master's orders."""
-    _, orders = receive(comm, WORKER_LONGEST_S)
+    _, orders = receive(comm, IDLE_LONGEST_S)
     usage = Usage()
     try:
         if not isinstance(orders, Stop):
@@ -209,7 +212,7 @@ def run_worker(comm: MPI.Intracomm, crew_of: Callable[[Any], Crew]) -> None:
                 crew.close()
     except Exception as error:  # whatever it is, the master must hear of it
         comm.send(_failure(error), MASTER)
-        while not isinstance(receive(comm, WORKER_LONGEST_S)[1], Stop):
+        while not isinstance(receive(comm, IDLE_LONGEST_S)[1], Stop):
             pass
     comm.send(Leaving(usage), MASTER)
 
@@ -228,7 +231,7 @@ def _obey(comm: MPI.Intracomm, crew: Crew) -> None:
                 case instructions:
                     for instruction in instructions:
                         crew.handle(instruction)
-        pause = min(2 * pause, WORKER_LONGEST_S)
+        pause = min(2 * pause, SOLVING_LONGEST_S if crew.worker.solving else IDLE_LONGEST_S)
         if events := crew.wait(pause):
             comm.send(events, MASTER)
             pause = SHORTEST_S

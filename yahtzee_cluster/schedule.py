@@ -197,8 +197,8 @@ class Schedule:
 
     def _look_ahead(self) -> list[Instruction]:
         instructions: list[Instruction] = []
-        if len(self._ready) == len(self._preloaders):
-            return instructions
+        if len(self._ready) <= max(self.n_workers, len(self._preloaders)):
+            return instructions  # whoever becomes idle next would have to take what another one loads for
         waiting = {worker: None for worker in self.computing if worker not in self.preloading}
         while waiting and len(self._ready) > len(self._preloaders):
             worker, cls = self._best_pair(waiting, self._longest(skip=self._preloaders))
