@@ -6,21 +6,24 @@ All decisions are taken in the thread that calls `handle` and `wait`; the others
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from queue import Empty, SimpleQueue
 from time import perf_counter, thread_time
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from yahtzee_cluster.cache import Cache, new_memory
+from yahtzee_cluster.cache import Cache
 from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
-from yahtzee_cluster.schedule import Event, Instruction
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.schedule import Event, Evicted, Instruction
+from yahtzee_cluster.store import Store, new_values
 from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write
 
 SHARES = 8
@@ -67,13 +70,14 @@ class Crew:
     def __init__(self, problem: Recurrence, store: Store, cache_bytes: int, n_threads: int = 1, number: int = 0) -> None:
         self.store = store
         self.partition = store.partition
-        self.cache = Cache(cache_bytes, new_memory)
+        self.cache = Cache(cache_bytes)
         self.worker = Worker(number, self.partition, self.cache)
+        self._values: dict[ClassId, NDArray[np.float64]] = {}
         self._usage = Usage()
         self._started = perf_counter()
         self._busy_s = 0.0
         self._events: list[Event] = []
-        self._ended: SimpleQueue[tuple[Action, Future[float]]] = SimpleQueue()
+        self._ended: SimpleQueue[tuple[Action, Future[tuple[Any, float]]]] = SimpleQueue()
         self._n_running = 0
         self._n_threads = n_threads
         self._solvers: SimpleQueue[Solver] = SimpleQueue()
@@ -119,27 +123,45 @@ class Crew:
     def _carry_out(self, decided: Iterable[Action | Event]) -> None:
         for item in decided:
             if isinstance(item, Action):
-                self._n_running += 1
-                block, below = self._block(item.cls), self._below(item)
-                future = self._threads[type(item)].submit(self._act, item, block, below)
-                future.add_done_callback(lambda ended, action=item: self._ended.put((action, ended)))  # type: ignore[misc]
+                self._begin(item)
             else:
                 self._events.append(item)
+                if isinstance(item, Evicted):
+                    del self._values[item.cls]
 
-    def _settle(self, action: Action, ended: Future[float]) -> None:
-        self._n_running -= 1
-        try:
-            elapsed_s = ended.result()
-        except Exception as error:
-            name, verb = self.store.place(action.cls).name, type(action).__name__.lower()
-            raise ClassFailedError(verb, name, f"{type(error).__name__}: {error}") from error
-        n_bytes = 8 * self.partition.n_values[action.cls]
+    def _begin(self, action: Action) -> None:
+        """Have an action carried out in the thread for its kind."""
+        cls = action.cls
+        work: Callable[[], object]
         match action:
             case Load():
+                work = partial(self.store.read, cls)
+            case Solve():
+                self._values[cls] = new_values(self.partition.n_values[cls])
+                work = partial(self._solve, self._block(cls), self._below(cls))
+            case Write():
+                work = partial(self.store.write, cls, self._block(cls))
+        self._n_running += 1
+        future = self._threads[type(action)].submit(_timed, work)
+        future.add_done_callback(lambda ended: self._ended.put((action, ended)))
+
+    def _settle(self, action: Action, ended: Future[tuple[Any, float]]) -> None:
+        self._n_running -= 1
+        cls = action.cls
+        try:
+            result, elapsed_s = ended.result()
+        except Exception as error:
+            verb = type(action).__name__.lower()
+            raise ClassFailedError(verb, self.store.place(cls).name, f"{type(error).__name__}: {error}") from error
+        n_bytes = 8 * self.partition.n_values[cls]
+        match action:
+            case Load():
+                self._values[cls] = result
                 self._usage.read_s += elapsed_s
                 self._usage.bytes_read += n_bytes
             case Solve():
                 self._busy_s += elapsed_s
+                self._usage.kernel_s += result
                 self._usage.n_computed += 1
             case Write():
                 self._usage.write_s += elapsed_s
@@ -147,29 +169,14 @@ class Crew:
         self._carry_out(self.worker.done(action))
 
     def _block(self, cls: ClassId) -> Block:
-        """A class that is in the cache."""
-        starts = self.partition.starts(cls)
-        values = np.frombuffer(self.cache[cls], np.float64, int(starts[-1]))
-        return Block(self.partition.members(cls), starts, values)
+        """A class that is in memory."""
+        return Block(self.partition.members(cls), self.partition.starts(cls), self._values[cls])
 
-    def _below(self, action: Action) -> Below:
-        if not isinstance(action, Solve):
-            return ()
-        readable = {cls: self._block(cls) for cls in self.partition.dependencies(action.cls)}
-        return [readable.get(self.partition.below(action.cls, a)) for a in range(self.partition.n_elements)]
+    def _below(self, cls: ClassId) -> Below:
+        readable = {other: self._block(other) for other in self.partition.dependencies(cls)}
+        return [readable.get(self.partition.below(cls, a)) for a in range(self.partition.n_elements)]
 
     # -------------------------------------------------------------------------------- in threads of their own
-
-    def _act(self, action: Action, block: Block, below: Below) -> float:
-        started = perf_counter()
-        match action:
-            case Load(cls):
-                self.store.read(cls, block.values)
-            case Solve():
-                self._usage.kernel_s += self._solve(block, below)
-            case Write(cls):
-                self.store.write(cls, block)
-        return perf_counter() - started
 
     def _solve(self, block: Block, below: Below) -> float:
         """Compute a class; say how much processor time it took."""
@@ -186,3 +193,8 @@ class Crew:
         solver(block, below)
         self._solvers.put(solver)
         return thread_time() - started
+
+
+def _timed(work: Callable[[], object]) -> tuple[object, float]:
+    started = perf_counter()
+    return work(), perf_counter() - started

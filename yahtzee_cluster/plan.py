@@ -160,7 +160,7 @@ class _Simulation:
         self.costs = costs
         self.n_threads = n_threads
         self.schedule = Schedule.of(partition)
-        self.workers = [Worker(number, partition, Cache(cache_bytes, range)) for number in range(n_workers)]
+        self.workers = [Worker(number, partition, Cache(cache_bytes)) for number in range(n_workers)]
         self.now = 0.0
         self.computing_s = 0.0
         self.bytes_read = 0

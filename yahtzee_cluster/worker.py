@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from yahtzee_cluster.cache import Cache, Memory, size_of
+from yahtzee_cluster.cache import Cache, size_of
 from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.schedule import Committed, Compute, Drop, Event, Evicted, Instruction, Loaded, Preload, Solved
 
@@ -47,7 +47,7 @@ Action = Load | Solve | Write
 class Worker:
     """What one rank has in mind."""
 
-    def __init__(self, number: int, partition: Partition, cache: Cache[Memory]) -> None:
+    def __init__(self, number: int, partition: Partition, cache: Cache) -> None:
         self.number = number
         self.partition = partition
         self.cache = cache
