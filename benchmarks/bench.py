@@ -11,13 +11,11 @@ import json
 import os
 import platform
 from collections.abc import Callable
-from itertools import groupby
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchors
 from yahtzee_cluster.kernels import uppers
@@ -25,6 +23,7 @@ from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import load_rules, preset_names
 
 LANES = 8
@@ -56,20 +55,18 @@ def bench_turn(target: int, isa: str) -> None:
     """A full turn of MaxProb, on average over the whole table of Yahtzee, beside the floor."""
     problem = MaxProb(load_rules("yahtzee"), target, isa)
     n_vectors = int(np.sum(-(-problem.rows.length // LANES), dtype=np.int64))
-    rows: dict[int, NDArray[np.float64]] = {0: np.empty(0)}
-    kernel_s, floors = 0.0, [floor_ns(problem.turn)]
-    subsets = sorted(range(1, len(problem.rows.n_values)), key=int.bit_count)
-    for _, layer in groupby(subsets, key=int.bit_count):
-        members = list(layer)
-        sizes = problem.rows.n_values[members]
-        together = np.full(sizes.sum(), np.nan)  # touched before the clock starts: a page fault is no part of a turn
-        for free, part in zip(members, np.split(together, np.cumsum(sizes)[:-1]), strict=True):
-            rows[free] = part
-            successors = [rows[free ^ 1 << c] if free >> c & 1 else None for c in range(13)]
-            started = perf_counter()
-            problem.solve(free, successors, rows[free])
-            kernel_s += perf_counter() - started
-        floors.append(floor_ns(problem.turn))
+    layers, solve, turn = problem.partition(0), problem.solver(), problem.new_turn()
+    below: Block | None = None
+    kernel_s, floors = 0.0, [floor_ns(turn)]
+    for layer in layers.classes:
+        starts = layers.starts(layer)
+        # Touched before the clock starts: a page fault is no part of a turn.
+        block = Block(layers.members(layer), starts, np.full(starts[-1], np.nan))
+        started = perf_counter()
+        solve(block, [below] * 13)
+        kernel_s += perf_counter() - started
+        floors.append(floor_ns(turn))
+        below = block
     turn_ns, rerolls_ns = kernel_s / n_vectors * 1e9, median(floors)
     report(
         "maxprob turn", isa=isa, target=target, values=int(problem.rows.n_values.sum()), kernel_s=round(kernel_s, 2),

@@ -1,6 +1,7 @@
 """The shape of the program: which way imports point, and what an installation contains."""
 
 import ast
+import re
 import subprocess
 import sys
 import zipfile
@@ -11,14 +12,29 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the ground up: a module imports only from rows above its own.
 FLOORS = [
     {"errors", "dice", "partition"},
-    {"rules"},
-    {"reference", "moves"},
-    {"kernels"},
+    {"fields", "recurrence", "schedule", "cache"},
+    {"rules", "worker", "store"},
+    {"reference", "moves", "crew", "forecast", "progress"},
+    {"kernels", "cluster", "serial"},
     {"anchors"},
     {"objectives"},
-    {"cli"},
+    {"job", "table"},
+    {"run", "plan", "cli"},
     {"__main__"},
 ]
+ENGINE = {
+    "partition",
+    "recurrence",
+    "schedule",
+    "cache",
+    "worker",
+    "store",
+    "crew",
+    "forecast",
+    "progress",
+    "cluster",
+    "serial",
+}
 FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}
 
 
@@ -43,6 +59,17 @@ def test_imports_point_one_way() -> None:
             continue
         below = {name for name in rooms(path.read_text()) if name != room}
         assert all(FLOOR[name] < FLOOR[room] for name in below), (path.name, below)
+
+
+def test_the_engine_knows_no_game() -> None:
+    """Nothing in the engine speaks of games, and only one room of it each knows MPI and Zarr."""
+    for room in ENGINE:
+        source = (ROOT / "yahtzee_cluster" / f"{room}.py").read_text()
+        prose = re.sub("yahtzee_?cluster", "", source.lower())
+        for word in ("dice", "categor", "player", "yahtzee", "roll", "score", "anchor", "game"):
+            assert word not in prose, (room, word)
+        assert ("mpi4py" in source) == (room == "cluster"), room
+        assert ("import zarr" in source) == (room == "store"), room
 
 
 def test_the_judge_shares_only_the_rules() -> None:

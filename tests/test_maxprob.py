@@ -12,6 +12,7 @@ from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.kernels.needs import Needs
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import Rules, load_rules
 
 Values = NDArray[np.float64]
@@ -19,15 +20,21 @@ Values = NDArray[np.float64]
 
 def solve_below(problem: MaxProb, free: int) -> dict[int, Values]:
     """The rows of a set of free categories and of everything it depends on."""
-    rows: dict[int, Values] = {0: np.empty(0)}
-    n = len(problem.anchors.rules.categories)
-    for subset in range(1, free + 1):
+    blocks: dict[int, Block] = {}
+    solve = problem.solver()
+    for subset in range(free + 1):
         if subset & ~free:
             continue
-        out = np.full(problem.rows.n_values[subset], np.nan)
-        problem.solve(subset, [rows[subset ^ 1 << c] if subset >> c & 1 else None for c in range(n)], out)
-        rows[subset] = out
-    return rows
+        n_values = int(problem.rows.n_values[subset])
+        block = Block(np.array([subset]), np.array([0, n_values]), np.full(n_values, np.nan))
+        solve(block, [blocks.get(subset ^ 1 << c) for c in range(len(problem.element_names))])
+        blocks[subset] = block
+    return {subset: block.values for subset, block in blocks.items()}
+
+
+def kernel(problem: MaxProb) -> Needs:
+    """What the problem's solver calls for each set."""
+    return Needs(problem.new_turn(), problem.anchors, problem.rows.length, problem.rows.offset)
 
 
 def row_of(problem: MaxProb, rows: dict[int, Values], anchor: Anchor) -> Values:
@@ -110,7 +117,7 @@ def test_damaged_rows(wrong: int) -> None:
     offset[problem.anchors.place[32, 0] + 1] = wrong
     out = np.empty(problem.rows.n_values[32])
     with pytest.raises(KernelArgumentError, match=r"length, offset: expected none below 0|out: expected shape"):
-        Needs(problem.turn, problem.anchors, problem.rows.length, offset).solve(32, [solved[0]] * 13, out)
+        Needs(problem.new_turn(), problem.anchors, problem.rows.length, offset).solve(32, [solved[0]] * 13, out)
 
 
 def test_bad_target() -> None:
@@ -122,13 +129,14 @@ def test_bad_target() -> None:
 def test_bad_arguments() -> None:
     """Missing, short or foreign rows never reach the kernel."""
     problem, rows = end_of_yahtzee()
+    needs = kernel(problem)
     good = [rows[0]] * 13
     out = np.empty(problem.rows.n_values[32])
     with pytest.raises(KernelArgumentError, match=r"successors\[5\]: expected an array"):
-        problem.solve(32, [None] * 13, out)
+        needs.solve(32, [None] * 13, out)
     with pytest.raises(KernelArgumentError, match=r"successors\[5\]: expected shape \(0\), found \(1,\)"):
-        problem.solve(32, [np.empty(1)] * 13, out)
+        needs.solve(32, [np.empty(1)] * 13, out)
     with pytest.raises(KernelArgumentError, match="out: expected shape"):
-        problem.solve(32, good, out[1:])
+        needs.solve(32, good, out[1:])
     with pytest.raises(KernelArgumentError, match="free: expected 1 to 8191, found 0"):
-        problem.solve(0, good, out)
+        needs.solve(0, good, out)

@@ -27,6 +27,8 @@ mpi4py.rc.thread_level = "funneled"  # one thread of each rank speaks
 
 from mpi4py import MPI  # noqa: E402
 
+Ranks = MPI.Intracomm
+
 log = logging.getLogger(__name__)
 
 MASTER = 0
@@ -99,7 +101,12 @@ class Leaving:
 # ------------------------------------------------------------------------------------------- both sides
 
 
-def world() -> MPI.Intracomm:
+def library_version() -> str:
+    """Which MPI this is, in one line."""
+    return MPI.Get_library_version().strip("\0\n ").splitlines()[0]
+
+
+def world() -> Ranks:
     """All ranks, once it is sure that they were started as one job."""
     comm = MPI.COMM_WORLD
     for name in LAUNCHED_RANKS:
@@ -112,7 +119,7 @@ def world() -> MPI.Intracomm:
     return comm
 
 
-def receive(comm: MPI.Intracomm, longest_s: float, meanwhile: Callable[[], None] = lambda: None) -> tuple[int, Any]:
+def receive(comm: Ranks, longest_s: float, meanwhile: Callable[[], None] = lambda: None) -> tuple[int, Any]:
     """The next message and where it comes from; `meanwhile` is called now and then until there is one."""
     pause = SHORTEST_S
     while not (message := receive_now(comm)):
@@ -122,7 +129,7 @@ def receive(comm: MPI.Intracomm, longest_s: float, meanwhile: Callable[[], None]
     return message
 
 
-def receive_now(comm: MPI.Intracomm) -> tuple[int, Any] | None:
+def receive_now(comm: Ranks) -> tuple[int, Any] | None:
     """The next message and where it comes from, if there is one."""
     status = MPI.Status()
     if any(comm.iprobe(status=status) for _ in range(PROBES)):
@@ -130,7 +137,7 @@ def receive_now(comm: MPI.Intracomm) -> tuple[int, Any] | None:
     return None
 
 
-def leave_together(comm: MPI.Intracomm) -> None:
+def leave_together(comm: Ranks) -> None:
     """Wait asleep until all ranks are here: MPI would wait awake for them to end."""
     request = comm.Ibarrier()
     while not request.Test():
@@ -143,7 +150,7 @@ def leave_together(comm: MPI.Intracomm) -> None:
 class Team:
     """The workers, as the master sees them."""
 
-    def __init__(self, comm: MPI.Intracomm) -> None:
+    def __init__(self, comm: Ranks) -> None:
         self._comm = comm
         self._ranks = range(1, comm.size)
         self.n_workers = len(self._ranks)
@@ -198,7 +205,7 @@ class Team:
 # -------------------------------------------------------------------------------------------- the workers
 
 
-def run_worker(comm: MPI.Intracomm, crew_of: Callable[[Any], Crew]) -> None:
+def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew]) -> None:
     """Do what the master says until it says no more; `crew_of` makes a crew out of the master's orders."""
     _, orders = receive(comm, IDLE_LONGEST_S)
     usage = Usage()
@@ -217,7 +224,7 @@ def run_worker(comm: MPI.Intracomm, crew_of: Callable[[Any], Crew]) -> None:
     comm.send(Leaving(usage), MASTER)
 
 
-def _obey(comm: MPI.Intracomm, crew: Crew) -> None:
+def _obey(comm: Ranks, crew: Crew) -> None:
     pause = SHORTEST_S
     while True:
         while received := receive_now(comm):

@@ -67,7 +67,9 @@ class Usage:
 class Crew:
     """A worker with the hands to do its work."""
 
-    def __init__(self, problem: Recurrence, store: Store, cache_bytes: int, n_threads: int = 1, number: int = 0) -> None:
+    def __init__(
+        self, problem: Recurrence, store: Store, cache_bytes: int, n_threads: int = 1, number: int = 0
+    ) -> None:
         self.store = store
         self.partition = store.partition
         self.cache = Cache(cache_bytes)

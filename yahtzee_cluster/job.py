@@ -10,8 +10,8 @@ from typing import Any
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import Fields, read_toml
+from yahtzee_cluster.forecast import Scales, advise, needed_bytes, smallest_that_fits
 from yahtzee_cluster.objectives import OBJECTIVES, problem_of
-from yahtzee_cluster.plan import Scales, advise, needed_bytes, smallest_that_fits
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import load_rules
 

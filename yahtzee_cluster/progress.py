@@ -93,7 +93,7 @@ class _LiveDisplay:
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
-        head = f"{facts['classes']} classes   {facts['done']}   {facts['values_per_s']} values/s   {facts['left_s']} s left"
+        head = "{classes} classes   {done}   {values_per_s} values/s   {left_s} s left".format(**facts)
         bar = ProgressBar(total=1.0, completed=share, width=60)
         self._live.update(Group(Text(head), bar, Text("\n".join(workers))), refresh=True)
 

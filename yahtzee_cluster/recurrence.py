@@ -62,7 +62,7 @@ class Recurrence(ABC):
     @property
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """All that the entries depend on, in terms of JSON: what is stored of one identity is never mixed with another."""
+        """All that the entries depend on, in terms of JSON: a store holds entries of one identity only."""
 
     @abstractmethod
     def sizes(self, subsets: Subsets) -> NDArray[np.int64]:

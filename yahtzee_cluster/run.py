@@ -17,18 +17,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.cluster import MASTER, MPI, Team, leave_together, run_worker, world
+from yahtzee_cluster.cluster import MASTER, Ranks, Team, leave_together, library_version, run_worker, world
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.forecast import Scales
 from yahtzee_cluster.job import AUTO, Job, check_fits, fixed_set, overridden, parse_bytes, read_job
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import OBJECTIVES, problem_of
-from yahtzee_cluster.plan import Scales
+from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.progress import Progress
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import Rules, load_rules
@@ -88,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise
 
 
-def _lead(comm: MPI.Intracomm, arguments: Sequence[str] | None) -> int:
+def _lead(comm: Ranks, arguments: Sequence[str] | None) -> int:
     team = Team(comm) if comm.size > 1 else Alone()
     try:
         options = _parser().parse_args(arguments)
@@ -114,7 +115,7 @@ def _refuse(error: YahtzeeClusterError) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=PROGRAM,
         description="Compute a table, alone or behind mpirun: rank 0 schedules, the others compute. "
         "A run that was interrupted goes on when the same command is given again.",
@@ -139,6 +140,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
     add("--json", action="store_true", help="print one JSON object instead of a table")
     return parser
+
+
+class Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, without reciting all flags."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse."""
+        self.exit(2, f"{self.prog}: {message}; see --help\n")
 
 
 def _positive(text: str) -> int:
@@ -206,7 +215,7 @@ def _where(job: Job, problem: Recurrence, n_workers: int) -> tuple[int, Path]:
     return fixed, job.directory(problem, fixed)
 
 
-def _sound(team: Team | Alone, store: Store) -> list[int]:
+def _sound(team: Team | Alone, store: Store) -> Sequence[ClassId]:
     """The classes that need not be computed again; what is damaged goes."""
     committed = store.committed
     if not committed:
@@ -225,7 +234,7 @@ def _provenance(n_ranks: int, job: Job) -> dict[str, Any]:
         "program": f"yahtzee_cluster {__version__}",
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "mpi": MPI.Get_library_version().strip("\0\n ").splitlines()[0],
+        "mpi": library_version(),
         "instruction_set": os.environ.get("YAHTZEE_CLUSTER_ISA") or instruction_sets()[0],
         "host": platform.node(),
         "ranks": n_ranks,
@@ -243,7 +252,9 @@ def _names(problem: Recurrence, fixed: int) -> list[str]:
 
 
 def _computed(n_classes: int, usage: Usage) -> str:
-    return f"{n_classes}, all there already" if not usage.n_computed else f"{n_classes}, {usage.n_computed} computed now"
+    return (
+        f"{n_classes}, all there already" if not usage.n_computed else f"{n_classes}, {usage.n_computed} computed now"
+    )
 
 
 def _summary(

@@ -116,7 +116,7 @@ class Schedule:
                 self.dependents[other].append(cls)
         self.path: dict[ClassId, float] = {}
         """How long the longest chain of classes is that starts with this one."""
-        for cls in reversed(dependencies):
+        for cls in reversed(list(dependencies)):
             self.path[cls] = costs[cls] + max((self.path[other] for other in self.dependents[cls]), default=0.0)
         self.slack = sum(costs.values()) / max(1, len(costs))
         """Paths that differ by no more than this, an average class, count as equal."""

@@ -15,7 +15,8 @@ SHOW_EVERY_S = 0.2
 class Orders(Protocol):
     """What a crew can be made of."""
 
-    def crew(self, rank: int) -> Crew: ...
+    def crew(self, rank: int) -> Crew:
+        """The crew of one rank."""
 
 
 class Alone:

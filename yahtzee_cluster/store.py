@@ -127,10 +127,10 @@ class Store:
 
         try:
             values = np.asarray(zarr.open_array(str(self.place(cls)), mode="r")[start:stop])
-            if values.dtype != np.float64 or len(values) != stop - start or np.isnan(values).any():
-                raise ValueError("some of its values are missing")
         except Exception as error:  # whatever a damaged file may lead to
             raise DamagedError(f"{self.place(cls)}: {error}; run the same command again to compute it anew") from error
+        if values.dtype != np.float64 or len(values) != stop - start or np.isnan(values).any():
+            raise DamagedError(f"{self.place(cls)}: some of its values are missing")
         return values
 
     def digest(self, cls: ClassId) -> int:
@@ -222,7 +222,7 @@ class Shape:
         for start in range(0, self.n_chunks * self.chunk, self.chunk):
             chunk = _bytes_of(values[start : start + self.chunk])
             padding = self._padding(chunk)
-            file.write(chunk)
+            file.write(chunk.data)
             file.write(padding)
             file.write(_checksum(chunk, padding))
         file.write(self._index)
