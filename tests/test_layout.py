@@ -19,6 +19,7 @@ FLOORS = [
     {"anchors"},
     {"objectives"},
     {"job", "table"},
+    {"verify"},
     {"run", "plan", "cli"},
     {"__main__"},
 ]

@@ -11,10 +11,12 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from time import perf_counter
+from typing import Any
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
 EPILOG = (
@@ -76,7 +78,36 @@ def _parser() -> argparse.ArgumentParser:
     )
     rules.add_argument("name", nargs="?", metavar="NAME", help="print this rule set as TOML")
     rules.set_defaults(verb=_rules)
+
+    value = _query(verbs, "value", "one probability or expected score out of a table", _value)
+    value.description += (
+        " Example: value --store runs/yahtzee-maxprob-800-G5 --used aces,full-house --upper 3 --need 250"
+    )
+    value.add_argument("--used", default="", metavar="NAMES", help="the used categories, with commas between")
+    value.add_argument("--upper", type=_count, metavar="N", help="the points in the upper categories so far")
+    value.add_argument("--chip", action="store_true", help="the Yahtzee box is used and holds points")
+    value.add_argument("--need", type=_count, metavar="N", help="the points still needed")
+
+    _query(verbs, "curve", "the highest probability of every final score, from the start", _curve)
+    _query(verbs, "status", "how much of a table is there", _status)
+    verify = _query(verbs, "verify", "whether every byte of a table is right", _verify)
+    verify.add_argument("--sample", type=_count, default=20, metavar="N", help="values to solve again (default: 20)")
+    verify.add_argument("--seed", type=_count, default=1, metavar="N", help="which ones (default: 1)")
     return parser
+
+
+def _query(verbs: Any, name: str, about: str, verb: Callable[[argparse.Namespace], str]) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=about, description=f"Print {about}.")
+    parser.add_argument("--store", required=True, metavar="DIR", help="the directory of the table")
+    parser.add_argument("--json", action="store_true", help="print one JSON object with full precision")
+    parser.set_defaults(verb=verb)
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"expected a whole number, found {text!r}")
+    return int(text)
 
 
 def _expected(options: argparse.Namespace) -> str:
@@ -105,6 +136,107 @@ def _expected(options: argparse.Namespace) -> str:
             f"elapsed    {elapsed:.3f} s",
         ]
     )
+
+
+def _value(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.anchors import Anchor
+    from yahtzee_cluster.table import open_table
+
+    table = open_table(options.store)
+    used = _used(options.used, table.rules)
+    free = table.rules.all_free & ~used
+    if options.upper is None and table.problem.anchors.bonus and used & ~table.rules.lower_boxes:
+        raise UsageError("upper: say how many points the used upper categories hold, with --upper")
+    anchor = Anchor(free, options.upper or 0, options.chip)
+    asked = {"used": _listed(used, table.rules), "upper": options.upper or 0, "chip": options.chip}
+    if table.objective == "maxprob":
+        if options.need is None:
+            raise UsageError("need: say how many points are still needed, with --need")
+        found: dict[str, Any] = {"need": options.need, "p": table.value(anchor, options.need)}
+    else:
+        mean, second_moment = table.moments(anchor)
+        found = {"mean": mean, "second_moment": second_moment}
+    if options.json:
+        return json.dumps(asked | found)
+    shown = asked | {"used": ", ".join(asked["used"]) or "nothing", "chip": "yes" if options.chip else "no"} | found
+    return "\n".join(f"{key:15}{value}" for key, value in shown.items())
+
+
+def _used(text: str, rules: Rules) -> int:
+    names = [category.name for category in rules.categories]
+    used = 0
+    for name in filter(None, (part.strip() for part in text.split(","))):
+        if name not in names:
+            raise UsageError(f"used: no category {name!r}; there are {', '.join(names)}")
+        if used >> names.index(name) & 1:
+            raise UsageError(f"used: {name} is named twice")
+        used |= 1 << names.index(name)
+    return used
+
+
+def _listed(categories: int, rules: Rules) -> list[str]:
+    return [category.name for index, category in enumerate(rules.categories) if categories >> index & 1]
+
+
+def _curve(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.table import open_table
+
+    table = open_table(options.store)
+    curve = table.curve().tolist()
+    if options.json:
+        return json.dumps({"target": table.target, "p": curve})
+    return "\n".join(f"{score:>5}  {p:.12g}" for score, p in enumerate(curve))
+
+
+def _status(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.store import read_header, writer
+    from yahtzee_cluster.table import open_table
+
+    table = open_table(options.store)
+    header = read_header(table.path)
+    assert header is not None
+    sizes = table.store.partition.n_values
+    missing = set(table.missing)
+    status: dict[str, Any] = {
+        "objective": table.objective,
+        "rules": table.rules.name,
+        "target": header.identity.get("target"),
+        "G": [name for i, name in enumerate(header.elements) if header.fixed >> i & 1],
+        "classes": len(sizes),
+        "classes_done": len(sizes) - len(missing),
+        "values": sum(sizes.values()),
+        "values_done": sum(n for cls, n in sizes.items() if cls not in missing),
+        "table_sha256": None if missing else table.store.table_digest,
+        "writer": writer(table.path),
+        "provenance": header.provenance,
+    }
+    if options.json:
+        return json.dumps(status)
+    shown = status | {"G": ", ".join(status["G"]) or "nothing"} | status.pop("provenance")
+    return "\n".join(f"{key:17}{value}" for key, value in shown.items() if value is not None)
+
+
+def _verify(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.table import open_table
+    from yahtzee_cluster.verify import verify
+
+    verdict = verify(open_table(options.store), options.sample, options.seed)
+    if verdict.complaints:
+        raise UnsoundError("\n".join(verdict.complaints))
+    if options.json:
+        return json.dumps(asdict(verdict))
+    there = verdict.n_classes - verdict.n_missing
+    lines = [f"classes    {there} of {verdict.n_classes} there, all sound"]
+    if verdict.table_sha256:
+        lines.append(
+            f"judged     {verdict.n_judged} values, largest relative difference {verdict.largest_difference:.1e}"
+        )
+        lines.append(f"sha256     {verdict.table_sha256}")
+    return "\n".join(lines)
+
+
+class UnsoundError(YahtzeeClusterError):
+    """A table is not right."""
 
 
 def _published(value: str | None) -> str:

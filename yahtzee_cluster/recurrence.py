@@ -48,7 +48,7 @@ Below = Sequence[Block | None]
 """For each element, where subsets are found that are without it: `below[a][subset ^ 1 << a]`."""
 
 Solver = Callable[[Block, Below], None]
-"""Fills in the entries of a block. Its result for a subset must not depend on which others are in the block."""
+"""Fills in the entries of a block, none of them with NaN; what a subset gets must not depend on the others."""
 
 
 class Recurrence(ABC):
@@ -87,6 +87,10 @@ class Recurrence(ABC):
         `subset`, `offset` and `length` say where a row lies among the entries of its subset.
         """
         return {}
+
+    def complaint(self, block: Block) -> str | None:
+        """What cannot be true of these entries, whatever they depend on; None if nothing is wrong."""
+        return "it holds values that are no numbers" if np.isnan(block.values).any() else None
 
     def partition(self, fixed: int) -> Partition:
         """The classes of the problem for one fixed set."""

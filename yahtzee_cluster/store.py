@@ -406,6 +406,19 @@ def _lock(path: Path) -> Iterator[None]:
         file.close()
 
 
+def writer(path: Path) -> str | None:
+    """Which run is writing the table in a directory, if any."""
+    try:
+        with (path / LOCK).open("r", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return None
+    except BlockingIOError:
+        with (path / LOCK).open("r", encoding="utf-8") as file:
+            return _owner(file)
+    except FileNotFoundError:
+        return None
+
+
 def _owner(file: IO[str]) -> str:
     file.seek(0)
     return file.read(200) or "which has not said who it is"

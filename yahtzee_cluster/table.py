@@ -69,11 +69,12 @@ class Table:
         """Mean and second moment of what is still scored from an anchor, in a table of expected scores."""
         if not isinstance(self.problem, Expected):
             raise UsageError(f"{self.path}: holds {self.objective}, not expected scores")
-        place = self.problem.anchors.reachable(anchor)
-        first = place - self.problem.anchors.place[anchor.free, 0] + self.store.start(anchor.free)
-        second = first + int(self.problem.sizes(np.array([anchor.free]))[0]) // 2
+        places = self.problem.places(anchor.free)
+        first = self.problem.anchors.reachable(anchor) - places.start + self.store.start(anchor.free)
+        second = first + places.stop - places.start
         cls = self.store.partition.class_of(anchor.free)
-        return tuple(float(self.store.row(cls, int(at), int(at) + 1)[0]) for at in (first, second))  # type: ignore[return-value]
+        mean, second_moment = (float(self.store.row(cls, int(at), int(at) + 1)[0]) for at in (first, second))
+        return mean, second_moment
 
     def expected_score(self) -> tuple[float, float]:
         """Mean and standard deviation of the final score."""

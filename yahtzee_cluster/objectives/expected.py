@@ -22,7 +22,7 @@ from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.partition import Subsets
-from yahtzee_cluster.recurrence import Solver
+from yahtzee_cluster.recurrence import Block, Solver
 from yahtzee_cluster.rules import Rules
 
 ROUNDING = 1e-14
@@ -83,6 +83,15 @@ class Expected(Scorecards):
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
         return self.each_set(uppers.Moments(self.new_turn(), self.anchors).solve)
+
+    def complaint(self, block: Block) -> str | None:
+        """No mean is negative, and no second moment smaller than the square of its mean."""
+        for free in block.subsets.tolist():
+            exists = self.anchors.exists[self.places(free)]
+            mean, second_moment = (half[exists] for half in np.split(block[free], 2))
+            if not ((mean >= 0) & (second_moment >= mean**2 * (1 - ROUNDING))).all():
+                return "it holds moments that no score has"
+        return None
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
         """One line for each anchor and quantity: 0 the mean, 1 the second moment."""

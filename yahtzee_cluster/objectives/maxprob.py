@@ -17,8 +17,10 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.needs import Needs
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.partition import Subsets
-from yahtzee_cluster.recurrence import Solver
+from yahtzee_cluster.recurrence import Block, Solver
 from yahtzee_cluster.rules import Rules
+
+ROUNDING = 1e-14
 
 
 class MaxProb(Scorecards):
@@ -53,6 +55,19 @@ class MaxProb(Scorecards):
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
         return self.each_set(Needs(self.new_turn(), self.anchors, self.rows.length, self.rows.offset).solve)
+
+    def complaint(self, block: Block) -> str | None:
+        """Probabilities lie between 0 and 1, and a higher need is never more probable."""
+        if not ((block.values >= 0) & (block.values <= 1 + ROUNDING)).all():
+            return "it holds values that are no probabilities"
+        rising = np.flatnonzero(np.diff(block.values) > ROUNDING) + 1
+        row_starts = [
+            start + self.rows.offset[self.places(free)]
+            for free, start in zip(block.subsets.tolist(), block.starts[:-1].tolist(), strict=True)
+        ]
+        if not np.isin(rising, np.concatenate(row_starts)).all():
+            return "a higher need is more probable than a lower one"
+        return None
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
         """One line for each anchor whose row holds anything."""

@@ -1,0 +1,130 @@
+"""Whether a table on disk is right.
+
+Every byte is held against its digest and every value against what must be true of it; a sample of values goes to the
+judge, who solves them again from the values that they depend on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from yahtzee_cluster import reference
+from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.objectives.expected import Expected
+from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.store import DamagedError
+from yahtzee_cluster.table import Table
+
+MOMENTS = "mean", "second moment"
+TOLERANCE = 1e-12
+"""By so much, relatively, the judge may differ: he adds in another order."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found."""
+
+    n_classes: int
+    n_missing: int
+    complaints: tuple[str, ...]
+    n_judged: int
+    largest_difference: float
+    table_sha256: str | None
+    """Of a table that is complete and sound."""
+
+
+def verify(table: Table, n_sampled: int, seed: int, show: Callable[[int, int], None] = lambda *_: None) -> Verdict:
+    """Look at everything that is there."""
+    missing = set(table.missing)
+    classes = [cls for cls in table.store.partition.classes if cls not in missing]
+    complaints = []
+    for number, cls in enumerate(classes):
+        show(number, len(classes))
+        try:
+            complaint = table.problem.complaint(table.store.block(cls))
+        except DamagedError as error:
+            complaints.append(str(error))
+        else:
+            complaints += [f"{table.store.place(cls)}: {complaint}"] if complaint else []
+    differences: list[float] = []
+    if not complaints:
+        for what, stored, judged in _judged(table, n_sampled if not missing else 0, seed):
+            differences.append(abs(stored - judged) / max(abs(judged), np.finfo(float).tiny))
+            if differences[-1] > TOLERANCE:
+                complaints.append(f"{table.path}: {what} is {stored!r}, and the judge finds {judged!r}")
+    sound = not missing and not complaints
+    return Verdict(
+        n_classes=len(table.store.partition.classes),
+        n_missing=len(missing),
+        complaints=tuple(complaints),
+        n_judged=len(differences),
+        largest_difference=max(differences, default=0.0),
+        table_sha256=table.store.table_digest if sound else None,
+    )
+
+
+def _judged(table: Table, n_sampled: int, seed: int) -> Iterator[tuple[str, float, float]]:
+    """Values of the table, and what the judge makes of those that they depend on."""
+    random = np.random.default_rng(seed)
+    judge = Judge(table)
+    if isinstance(table.problem, MaxProb):
+        lengths = table.problem.rows.length
+        for place in random.choice(np.flatnonzero(lengths), n_sampled):
+            anchor, need = table.problem.anchors.anchor(int(place)), int(random.integers(1, lengths[place] + 1))
+            yield f"{anchor}, need {need}", table.value(anchor, need), judge.probability(anchor, need)
+    elif isinstance(table.problem, Expected):
+        places = np.flatnonzero(table.problem.anchors.exists)
+        for place in random.choice(places[places >= table.problem.places(1).start], n_sampled):
+            anchor = table.problem.anchors.anchor(int(place))
+            for name, stored, judged in zip(MOMENTS, table.moments(anchor), judge.moments(anchor), strict=True):
+                yield f"{anchor}, {name}", stored, judged
+
+
+class Judge:
+    """Solves one turn in the plainest way, from the table's values of all anchors that it may lead to."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._row = cache(table.row)
+        self._moments = cache(table.moments)
+
+    def probability(self, anchor: Anchor, need: int) -> float:
+        """The highest probability to score so much from an anchor."""
+
+        def options(roll: reference.Roll) -> Iterable[reference.Pair]:
+            for after, points in self._plays(anchor, roll):
+                yield self._probability(after, need - points), 0.0
+
+        return reference.best_turn(options)[0]
+
+    def moments(self, anchor: Anchor) -> reference.Pair:
+        """Mean and second moment from an anchor."""
+
+        def options(roll: reference.Roll) -> Iterable[reference.Pair]:
+            for after, points in self._plays(anchor, roll):
+                mean, second = self._moments(after)
+                yield mean + points, second + 2 * points * mean + points**2
+
+        return reference.best_turn(options)
+
+    def _probability(self, anchor: Anchor, need: int) -> float:
+        if need <= 0:
+            return 1.0
+        row = self._row(anchor)
+        return float(row[need - 1]) if need <= len(row) else 0.0
+
+    def _plays(self, anchor: Anchor, roll: reference.Roll) -> Iterator[tuple[Anchor, int]]:
+        """Where each legal play of a roll leads, and what it pays."""
+        rules = self._table.rules
+        for play in rules.plays(anchor.free, anchor.chip, roll):
+            free = anchor.free & ~(1 << play.category)
+            if anchor.upper is None:
+                yield Anchor(free, None, play.chip), play.points
+            else:
+                upper = anchor.upper + play.upper
+                bonus = rules.upper_bonus_for(anchor.upper, play.upper)
+                yield Anchor(free, None if upper >= rules.upper_threshold else upper, play.chip), play.points + bonus
