@@ -80,9 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     rules.set_defaults(verb=_rules)
 
     value = _query(verbs, "value", "one probability or expected score out of a table", _value)
-    value.description += (
-        " Example: value --store runs/yahtzee-maxprob-800-G5 --used aces,full-house --upper 3 --need 250"
-    )
+    value.epilog = "Example: value --store runs/yahtzee-maxprob-800-G5 --used aces,full-house --upper 3 --need 250"
     value.add_argument("--used", default="", metavar="NAMES", help="the used categories, with commas between")
     value.add_argument("--upper", type=_count, metavar="N", help="the points in the upper categories so far")
     value.add_argument("--chip", action="store_true", help="the Yahtzee box is used and holds points")
@@ -212,7 +210,7 @@ def _status(options: argparse.Namespace) -> str:
     }
     if options.json:
         return json.dumps(status)
-    shown = status | {"G": ", ".join(status["G"]) or "nothing"} | status.pop("provenance")
+    shown = {**status, "G": ", ".join(status["G"]) or "nothing", **status["provenance"], "provenance": None}
     return "\n".join(f"{key:17}{value}" for key, value in shown.items() if value is not None)
 
 

@@ -6,7 +6,7 @@ scheduler and the real workers' decisions against a clock that only the costs mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -18,6 +18,10 @@ from yahtzee_cluster.partition import Partition
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.schedule import Event, Joined, Schedule
 from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write, bytes_at_once
+
+FIXED_BYTES = 128 << 20
+"""What a rank takes besides its cache: the interpreter and its libraries, MPI, and the tables of the problem."""
+CLASSES_SIMULATED = 4096
 
 # ----------------------------------------------------------------------------------------- the fixed set
 
@@ -127,33 +131,6 @@ class Forecast:
         return 1 - self.efficiency
 
 
-FIXED_BYTES = 128 << 20
-"""What a rank takes besides its cache: the interpreter and its libraries, MPI, and the tables of the problem."""
-CLASSES_SIMULATED = 4096
-
-
-def smallest_that_fits(problem: Recurrence, scales: Scales, cache_bytes: int) -> int | None:
-    """The size of the smallest fixed set with which every class can be computed in the cache."""
-    sizes = range(scales.n_elements + 1)
-    return next((n for n in sizes if needed_bytes(problem.partition(scales.pick(n))) <= cache_bytes), None)
-
-
-def advise(problem: Recurrence, scales: Scales, cache_bytes: int, n_workers: int, n_threads: int) -> int | None:
-    """The size of the fixed set that makes a run shortest, as simulated; of nearly equal ones the smallest."""
-    first = smallest_that_fits(problem, scales, cache_bytes)
-    if first is None:
-        return None
-    makespans = {}
-    for n_fixed in range(first, scales.n_elements + 1):
-        partition = problem.partition(scales.pick(n_fixed))
-        if n_fixed > first and len(partition.classes) > CLASSES_SIMULATED:
-            break
-        makespans[n_fixed] = simulate(partition, n_workers, cache_bytes, n_threads=n_threads).makespan_s
-        if makespans[n_fixed] > 1.2 * min(makespans.values()):
-            break
-    return next(n for n, makespan_s in makespans.items() if makespan_s <= 1.02 * min(makespans.values()))
-
-
 class _Simulation:
     def __init__(self, partition: Partition, n_workers: int, cache_bytes: int, costs: Costs, n_threads: int) -> None:
         self.partition = partition
@@ -217,3 +194,37 @@ def simulate(
     simulation = _Simulation(partition, n_workers, cache_bytes, costs or Costs(), n_threads)
     makespan_s = simulation.run()
     return Forecast(n_workers, makespan_s, simulation.computing_s, simulation.bytes_read, n_workers * n_threads)
+
+
+def smallest_that_fits(problem: Recurrence, scales: Scales, cache_bytes: int) -> int | None:
+    """The size of the smallest fixed set with which every class can be computed in the cache."""
+    sizes = range(scales.n_elements + 1)
+    return next((n for n in sizes if needed_bytes(problem.partition(scales.pick(n))) <= cache_bytes), None)
+
+
+def advise(
+    problem: Recurrence,
+    scales: Scales,
+    cache_bytes: int,
+    n_workers: int,
+    n_threads: int = 1,
+    costs: Costs | None = None,
+) -> int | None:
+    """The size of the fixed set that makes a run shortest, as simulated; of nearly equal ones the smallest."""
+    first = smallest_that_fits(problem, scales, cache_bytes)
+    if first is None:
+        return None
+    makespans = {}
+    for n_fixed in range(first, scales.n_elements + 1):
+        partition = problem.partition(scales.pick(n_fixed))
+        if n_fixed > first and len(partition.classes) > CLASSES_SIMULATED:
+            break
+        makespans[n_fixed] = simulate(partition, n_workers, cache_bytes, costs, n_threads).makespan_s
+        if makespans[n_fixed] > 1.2 * min(makespans.values()):
+            break
+    return shortest(makespans)
+
+
+def shortest(makespans: Mapping[int, float]) -> int:
+    """The size of the fixed set with the shortest run; of nearly equal ones the smallest."""
+    return next(n for n, makespan_s in sorted(makespans.items()) if makespan_s <= 1.02 * min(makespans.values()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import Fields, read_toml
 from yahtzee_cluster.forecast import Scales, advise, needed_bytes, smallest_that_fits
@@ -16,7 +18,7 @@ from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import load_rules
 
 AUTO = "auto"
-MAX_THREADS = 1024
+MAX_COUNT = 1_000_000
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -57,10 +59,10 @@ def read_job(path: str) -> Job:
     given: dict[str, Any] = {
         "objective": fields.choice("objective", tuple(OBJECTIVES), None) if "objective" in fields.table else None,
         "rules": fields.optional_text("rules"),
-        "target": fields.integer("target", None, low=1, high=1 << 20),
+        "target": fields.integer("target", None, low=1, high=MAX_COUNT),
         "G": _fixed_text(fields),
         "cache": fields.optional_text("cache"),
-        "threads": fields.integer("threads", None, low=1, high=MAX_THREADS),
+        "threads": fields.integer("threads", None, low=1, high=MAX_COUNT),
         "store": fields.optional_text("store"),
     }
     if given["rules"] is not None and given["rules"].endswith(".toml"):
@@ -88,7 +90,7 @@ def parse_bytes(text: str) -> int:
     """A number of bytes, such as 256MB; units are powers of 1024."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not match:
-        raise UsageError(f"cache: expected a size such as 256MB or 2GB, found {text!r}")
+        raise UsageError(f"expected a size such as 256MB or 2GB, found {text!r}")
     return int(float(match[1]) * UNITS[match[2].upper()])
 
 
@@ -135,3 +137,55 @@ def _named(text: str, names: tuple[str, ...]) -> int:
             raise UsageError(f"G: no element {name!r}; expected a number, auto, or some of {', '.join(names)}")
         fixed |= 1 << names.index(name)
     return fixed
+
+
+# ---------------------------------------------------------------------------------------- the command line
+
+
+class Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, without reciting all flags."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse."""
+        self.exit(2, f"{self.prog}: {message}; see --help\n")
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that describe a job."""
+    default = Job()
+    add = parser.add_argument
+    add("--version", action="version", version=__version__)
+    add("--job", metavar="FILE", help="take all of this from a TOML file; flags go before it")
+    add("--objective", choices=OBJECTIVES, help=f"what to compute (default: {default.objective})")
+    add("--rules", metavar="NAME|FILE", help=f"a rule set by name, or a TOML file (default: {default.rules})")
+    add("--target", type=parse_count, metavar="N", help=f"the highest score asked for (default: {default.target})")
+    add(
+        "--G",
+        metavar="N|NAMES|auto",
+        help="the fixed set that cuts the table into classes: how many categories, or which, with commas between "
+        f"(default: {AUTO}, the size that makes the run shortest)",
+    )
+    add("--cache", type=_size, metavar="SIZE", help=f"memory for classes, on each rank (default: {default.cache})")
+    add("--threads", type=parse_count, metavar="N", help=f"cores that each worker uses (default: {default.threads})")
+    add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """The job that the flags describe, on top of the job file if there is one."""
+    given = {key: value for key, value in vars(options).items() if key in Job.__dataclass_fields__}
+    return overridden(read_job(options.job) if options.job else Job(), given)
+
+
+def parse_count(text: str) -> int:
+    """A whole number from 1 on, as a flag has it."""
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_COUNT:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MAX_COUNT}, found {text!r}")
+    return int(text)
+
+
+def _size(text: str) -> str:
+    try:
+        parse_bytes(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text

@@ -5,7 +5,6 @@ Results go to stdout, progress and complaints to stderr.
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import os
@@ -17,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +25,9 @@ from yahtzee_cluster.cluster import MASTER, Ranks, Team, leave_together, library
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.forecast import Scales
-from yahtzee_cluster.job import AUTO, Job, check_fits, fixed_set, overridden, parse_bytes, read_job
+from yahtzee_cluster.job import AUTO, Job, Parser, add_flags, check_fits, fixed_set, job_of
 from yahtzee_cluster.kernels.turn import instruction_sets
-from yahtzee_cluster.objectives import OBJECTIVES, problem_of
+from yahtzee_cluster.objectives import problem_of
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.progress import Progress
 from yahtzee_cluster.recurrence import Recurrence
@@ -93,7 +92,7 @@ def _lead(comm: Ranks, arguments: Sequence[str] | None) -> int:
     team = Team(comm) if comm.size > 1 else Alone()
     try:
         options = _parser().parse_args(arguments)
-        print(_compute(team, comm.size, _job(options), as_json=options.json), flush=True)
+        print(_compute(team, comm.size, job_of(options), as_json=options.json), flush=True)
     except SystemExit as end:  # what argparse makes of wrong usage, and of --help
         return int(end.code or 0)
     except YahtzeeClusterError as error:
@@ -114,7 +113,7 @@ def _refuse(error: YahtzeeClusterError) -> int:
 # ------------------------------------------------------------------------------------------- what is asked
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser(
         prog=PROGRAM,
         description="Compute a table, alone or behind mpirun: rank 0 schedules, the others compute. "
@@ -122,51 +121,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Example: mpirun -n 16 python -m yahtzee_cluster.run --G 5 --target 800. "
         "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.",
     )
-    default = Job()
-    add = parser.add_argument
-    add("--version", action="version", version=__version__)
-    add("--job", metavar="FILE", help="take all of this from a TOML file; flags go before it")
-    add("--objective", choices=OBJECTIVES, help=f"what to compute (default: {default.objective})")
-    add("--rules", metavar="NAME|FILE", help=f"a rule set by name, or a TOML file (default: {default.rules})")
-    add("--target", type=_positive, metavar="N", help=f"the highest score asked for (default: {default.target})")
-    add(
-        "--G",
-        metavar="N|NAMES|auto",
-        help="the fixed set that cuts the table into classes: how many categories, or which, with commas between "
-        f"(default: {AUTO}, the size that makes the run shortest)",
-    )
-    add("--cache", type=_size, metavar="SIZE", help=f"memory for classes, on each rank (default: {default.cache})")
-    add("--threads", type=_positive, metavar="N", help=f"cores that each worker uses (default: {default.threads})")
-    add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
-    add("--json", action="store_true", help="print one JSON object instead of a table")
+    add_flags(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser
-
-
-class Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong, without reciting all flags."""
-
-    def error(self, message: str) -> NoReturn:
-        """Refuse."""
-        self.exit(2, f"{self.prog}: {message}; see --help\n")
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, found {text!r}")
-    return int(text)
-
-
-def _size(text: str) -> str:
-    try:
-        parse_bytes(text)
-    except YahtzeeClusterError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    return text
-
-
-def _job(options: argparse.Namespace) -> Job:
-    given = {key: value for key, value in vars(options).items() if key in Job.__dataclass_fields__}
-    return overridden(read_job(options.job) if options.job else Job(), given)
 
 
 # ---------------------------------------------------------------------------------------------- what is done

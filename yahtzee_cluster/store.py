@@ -81,6 +81,11 @@ class Store:
         """Where a class is found: under its layer, and its part of the fixed set in hexadecimal digits."""
         return self._classes / f"{self.partition.layer(cls):02}-{self.partition.part(cls):x}"
 
+    def prepare(self) -> None:
+        """Make the directories that classes are written into."""
+        self._classes.mkdir(exist_ok=True)
+        (self.path / ASIDE).mkdir(exist_ok=True)
+
     def start(self, subset: int) -> int:
         """Where the entries of a subset start in its class."""
         cls = self.partition.class_of(subset)
@@ -311,7 +316,7 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
                 _begin(store, problem, provenance)
             else:
                 _compare(path, header, problem, fixed)
-            (path / ASIDE).mkdir()
+            store.prepare()
             yield store
             shutil.rmtree(path / ASIDE, ignore_errors=True)
     except OSError as error:
