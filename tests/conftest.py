@@ -1,10 +1,13 @@
 """What all tests share: rule sets small enough for the judge, and the settings of the property tests."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+from mpi4py import MPI
 
 import yahtzee_cluster
 from yahtzee_cluster.rules import Rules, parse_rules
@@ -112,6 +115,16 @@ SMALL = {
         points = 1
     """,
 }
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Inside MPI, a failure on one rank ends the job: the others would wait for that rank."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    if report.failed and item.get_closest_marker("mpi") and item.config.getoption("--only-mpi"):
+        print(f"{item.nodeid}\n{report.longreprtext}", file=sys.stderr, flush=True)
+        MPI.COMM_WORLD.Abort(1)
 
 
 @pytest.fixture(params=sorted(SMALL))

@@ -254,8 +254,13 @@ def _result(table: Table) -> list[str]:
     curve = table.curve()
     for score in sorted({*range(0, table.target + 1, 50), table.target}):
         beside = f"  {published[score]:>9} %" if score in published else ""
-        lines.append(f"{score:>5}  {100 * curve[score]:>16.6f} %{beside}")
+        lines.append(f"{score:>5}  {_percent(curve[score]):>16} %{beside}")
     return lines
+
+
+def _percent(p: float) -> str:
+    """As the thesis prints it, as long as that shows anything."""
+    return f"{100 * p:.6f}" if p == 0 or p >= 1e-5 else f"{100 * p:.6e}"
 
 
 def _beside(published: str | None) -> str:

@@ -1,0 +1,212 @@
+"""The job as a user starts it: the real program on real ranks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SMALL
+from launch import MPIRUN, PERMITTED, mpirun
+
+RUN = ["-m", "yahtzee_cluster.run"]
+YACHT = [*RUN, "--rules", "yacht", "--target", "300"]
+YACHT_SHA256 = "30d493d74b7ce708ade9d65a3e95f326601c53e5a5377a71cb641e68840e65b6"
+"""Of the table that one process computes with an empty fixed set; `test_yahtzee.py` judges the values."""
+
+
+def summary(result: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert result.returncode == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def alone(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *map(str, arguments)]
+    variables = os.environ | environment
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=variables)
+
+
+@pytest.mark.parametrize(
+    ("n_ranks", "flags"),
+    [
+        (1, ["--G", "0"]),
+        (1, ["--G", "12", "--threads", "2"]),
+        (2, ["--G", "3", "--threads", "3"]),
+        (3, ["--G", "auto", "--cache", "1MB"]),
+        (5, ["--G", "chance,yacht,aces"]),
+        (5, ["--G", "8", "--cache", "600KB"]),
+    ],
+)
+def test_same_bytes_however_computed(n_ranks: int, flags: list[str], tmp_path: Path) -> None:
+    """The table's hash is the same for any ranks, fixed set, threads and cache; a second run computes nothing."""
+    command = [*YACHT, *flags, "--store", tmp_path / "table", "--json"]
+    first = summary(mpirun(n_ranks, command))
+    assert first["table_sha256"] == YACHT_SHA256
+    assert (first["ranks"], first["classes_computed"]) == (n_ranks, first["classes"])
+    again = summary(mpirun(n_ranks, command))
+    assert (again["table_sha256"], again["classes_computed"]) == (YACHT_SHA256, 0)
+
+
+def test_without_mpirun(tmp_path: Path) -> None:
+    """One process computes the same table by the same schedule."""
+    result = summary(alone(*YACHT, "--store", tmp_path / "table", "--json"))
+    assert (result["ranks"], result["table_sha256"]) == (1, YACHT_SHA256)
+
+
+FAILING = """
+import sys
+from yahtzee_cluster import run
+from yahtzee_cluster.cluster import world
+from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.schedule import Schedule
+
+failing = int(sys.argv.pop(1))
+solver, handle, events = MaxProb.solver, Schedule.handle, []
+
+def failing_solver(problem):
+    solve = solver(problem)
+    def fails(block, below):
+        if block.subsets[0].bit_count() == 5:
+            raise ArithmeticError("planted")
+        solve(block, below)
+    return fails
+
+def failing_handle(schedule, event):
+    events.append(event)
+    if len(events) == 30:
+        raise ArithmeticError("planted")
+    return handle(schedule, event)
+
+if world().rank == failing:
+    MaxProb.solver, Schedule.handle = failing_solver, failing_handle
+raise SystemExit(run.main())
+"""
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_exception_on_each_rank(rank: int, tmp_path: Path) -> None:
+    """An exception on any rank ends the job with a code, the rank and the class; the next run goes on from there."""
+    flags = ["--rules", "yacht", "--target", "300", "--G", "3", "--store", tmp_path / "table", "--json"]
+    result = mpirun(3, ["-c", FAILING, str(rank), *flags], timeout_s=60)
+    assert result.returncode != 0
+    assert "ArithmeticError: planted" in result.stderr
+    assert f"rank {rank}" in result.stderr
+    if rank:
+        last = result.stderr.strip().splitlines()[-1]
+        assert last.startswith(f"python -m yahtzee_cluster.run: rank {rank} on ")
+        assert "could not solve class 05-" in last
+    resumed = summary(mpirun(3, [*RUN, *flags]))
+    assert resumed["table_sha256"] == YACHT_SHA256
+    assert 0 < resumed["classes_computed"] < resumed["classes"]
+
+
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    """After kill -9 of the whole job, the same command computes what is missing, and the hash is the same."""
+    flags = [*RUN, "--rules", "yaht", "--G", "6", "--store", str(tmp_path / "table"), "--json"]
+    command = [MPIRUN, "-n", "3", sys.executable, *flags]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | PERMITTED,
+        start_new_session=True,
+    ) as job:
+        while len(list((tmp_path / "table" / "classes").glob("*"))) < 30:
+            assert job.poll() is None
+            time.sleep(0.01)
+        os.killpg(job.pid, signal.SIGKILL)
+    resumed = summary(mpirun(3, flags))
+    assert 0 < resumed["classes_computed"] < resumed["classes"] - 20
+    whole = summary(alone(*RUN, "--rules", "yaht", "--G", "2", "--store", tmp_path / "other", "--json"))
+    assert resumed["table_sha256"] == whole["table_sha256"]
+
+
+def test_inside_mpi() -> None:
+    """The tests of messages pass on three ranks."""
+    path = Path(__file__).parent / "test_messages.py"
+    result = mpirun(3, ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--only-mpi", path])
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("5 passed") == 3
+
+
+REFUSED = {
+    "target": (["--target", "0"], "target: expected a whole number from 1 to 1000000, found '0'"),
+    "rules": (["--rules", "bridge"], "bridge: no such rule set or file; rule sets are yahtzee, "),
+    "G too large": (["--G", "14"], "G: expected at most 13 elements, found 14"),
+    "G unknown": (["--G", "aces,kings"], "G: no element 'kings'; expected a number, auto, or some of aces, "),
+    "cache unit": (["--cache", "12XB"], "expected a size such as 256MB or 2GB, found '12XB'"),
+    "cache": (
+        ["--cache", "64MB", "--G", "3"],
+        "--cache 64MB is too small for |G| = 3, which needs 212MB; the smallest that fits is --G 6, or take --cache 212",
+    ),
+    "cache at all": (["--cache", "1MB"], "no G makes it fit, and none needs less than --cache 4MB"),
+    "job": (["--job", "none.toml"], "none.toml: cannot be read: No such file or directory"),
+    "flag": (["--targt", "3"], "unrecognized arguments: --targt 3; see --help"),
+    "store": (["--store", "/dev/null/x"], "/dev/null/x: Not a directory"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_refusals(name: str, tmp_path: Path) -> None:
+    """Bad input is one line that says what was expected, code 2 (a store that fails: 1), with and without mpirun."""
+    flags, expected = REFUSED[name]
+    program = [*RUN, *(["--store", str(tmp_path)] if "--store" not in flags else []), *flags]
+    for result in (alone(*program), mpirun(3, program)):
+        assert (result.returncode, result.stdout) == (1 if name == "store" else 2, "")
+        lines = [line for line in result.stderr.splitlines() if "yahtzee_cluster.run: " in line]
+        assert len(lines) == 1
+        assert expected in lines[0]
+        assert "Traceback" not in result.stderr
+
+
+def test_ranks_that_do_not_find_each_other() -> None:
+    """A process that was started as one of three, and is alone, says so instead of computing everything three times."""
+    result = alone(*YACHT, OMPI_COMM_WORLD_SIZE="3")
+    assert result.returncode == 2
+    assert "OMPI_COMM_WORLD_SIZE says that 3 ranks were started, but they do not find each other" in result.stderr
+
+
+def test_another_table_is_refused(tmp_path: Path) -> None:
+    """A store of another problem is refused with both sides shown, one that is cut by another G as well."""
+    assert alone(*YACHT, "--G", "2", "--store", tmp_path).returncode == 0
+    other = alone(*RUN, "--rules", "yacht", "--target", "200", "--store", tmp_path)
+    assert other.returncode == 2
+    assert "holds a table for another target: 300 there, 200 asked for; name another --store" in other.stderr
+    cut = alone(*YACHT, "--G", "chance", "--store", tmp_path)
+    assert cut.returncode == 2
+    assert "is cut by another G: " in cut.stderr
+
+
+def test_job_file(tmp_path: Path) -> None:
+    """A job file says everything that flags can, rules lie beside it, and flags go before it."""
+    (tmp_path / "my.toml").write_text(SMALL["plain"])
+    job = tmp_path / "job.toml"
+    job.write_text('rules = "my.toml"\ntarget = 20\nG = ["any"]\ncache = "1MB"\nthreads = 2\nobjective = "maxprob"\n')
+    result = summary(alone(*RUN, "--job", job, "--target", "30", "--store", tmp_path / "table", "--json"))
+    assert (result["target"], result["G"], result["threads"]) == (30, ["any"], 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("goal = 3", "goal: expected no such field here, only objective, rules, target, G, cache, threads, store"),
+        ("target = -1", "target: expected a whole number from 1 to 1000000, found -1"),
+        ('objective = "fun"', "objective: expected one of maxprob, expected, found 'fun'"),
+        ('cache = "much"', "expected a size such as 256MB or 2GB, found 'much'"),
+        ("G = 2.5", "G: expected"),
+        ("threads = true", "threads: expected a whole number from 1 to 1000000, found True"),
+    ],
+)
+def test_bad_job_files(line: str, expected: str, tmp_path: Path) -> None:
+    """A field of a job file that makes no sense is refused by name."""
+    job = tmp_path / "job.toml"
+    job.write_text(line + "\n")
+    result = alone(*RUN, "--job", job)
+    assert result.returncode == 2
+    assert expected in result.stderr
+    assert result.stderr.count("\n") == 1

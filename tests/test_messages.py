@@ -1,0 +1,111 @@
+"""What ranks say to each other, from inside: `test_cluster.py` starts this file on three ranks."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from yahtzee_cluster.cluster import (
+    IDLE_LONGEST_S,
+    MASTER,
+    Failed,
+    Leaving,
+    Stop,
+    Team,
+    WorkerFailedError,
+    leave_together,
+    receive,
+    receive_now,
+    run_worker,
+    world,
+)
+from yahtzee_cluster.crew import Crew, Usage
+
+pytestmark = pytest.mark.mpi(min_size=3)
+
+
+def nobody(_: object) -> Crew:
+    raise LookupError("no crew to be had here")
+
+
+def on_ranks(master: Callable[[Team], None]) -> None:
+    """One side does as told, the other is the real worker, whose crew cannot be made."""
+    comm = world()
+    if comm.rank == MASTER:
+        master(Team(comm))
+    else:
+        run_worker(comm, nobody)
+    leave_together(comm)
+
+
+def test_messages_arrive_in_order() -> None:
+    """Whatever is sent arrives once, from whom it came, in the order in which each rank sent it."""
+    comm = world()
+    if comm.rank == MASTER:
+        received = [receive(comm, IDLE_LONGEST_S) for _ in range(10 * (comm.size - 1))]
+        for rank in range(1, comm.size):
+            assert [text for source, text in received if source == rank] == [f"{rank}:{n}" for n in range(10)]
+    else:
+        for n in range(10):
+            comm.send(f"{comm.rank}:{n}", MASTER)
+    leave_together(comm)
+    assert receive_now(comm) is None
+
+
+def test_waiting_burns_no_core() -> None:
+    """A rank that waits for a message, or for the others to leave, takes less than a twentieth of a core."""
+    comm = world()
+    started, cpu = time.perf_counter(), time.process_time()
+    if comm.rank == MASTER:
+        time.sleep(2)
+        for rank in range(1, comm.size):
+            comm.send(Stop(), rank)
+    elif comm.rank == 1:
+        receive(comm, IDLE_LONGEST_S)
+    leave_together(comm)
+    if comm.rank == 2:
+        receive(comm, IDLE_LONGEST_S)
+    waited_s, used_s = time.perf_counter() - started, time.process_time() - cpu
+    assert waited_s > 1.9
+    assert used_s < 0.05 * waited_s
+
+
+def test_dismissed_before_anything_began() -> None:
+    """Workers that were never given orders leave when they are told to, and have spent nothing."""
+
+    def master(team: Team) -> None:
+        assert team.dismiss() == team.dismiss() == Usage()
+
+    on_ranks(master)
+
+
+def test_a_worker_that_cannot_start() -> None:
+    """A worker without a crew says so with its reason, and all of them still leave."""
+
+    def master(team: Team) -> None:
+        team.begin("orders")
+        with pytest.raises(WorkerFailedError, match=r"rank [12] on .*: LookupError: no crew to be had here; what was"):
+            team.check([])
+        team.dismiss()
+
+    on_ranks(master)
+
+
+def test_failures_carry_what_happened() -> None:
+    """The master hears of the host, the reason and the whole story of a failure."""
+    comm = world()
+    if comm.rank == MASTER:
+        for rank in range(1, comm.size):
+            comm.send("orders", rank)
+        for _ in range(1, comm.size):
+            _, failed = receive(comm, IDLE_LONGEST_S)
+            assert isinstance(failed, Failed)
+            assert "nobody" in failed.details
+            assert failed.host
+        for rank in range(1, comm.size):
+            comm.send(Stop(), rank)
+        for _ in range(1, comm.size):
+            assert isinstance(receive(comm, IDLE_LONGEST_S)[1], Leaving)
+    else:
+        run_worker(comm, nobody)
+    leave_together(comm)
