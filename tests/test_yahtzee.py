@@ -1,0 +1,122 @@
+"""The main job itself: Cremers' table, computed by real ranks in bounded memory, and asked in every way there is."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+from launch import mpirun
+
+from yahtzee_cluster import reference
+from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.forecast import FIXED_BYTES
+from yahtzee_cluster.rules import load_rules
+from yahtzee_cluster.table import open_table
+
+RUN = ["-m", "yahtzee_cluster.run", "--target", "800"]
+
+TABLE_6_1 = {
+    0: "100.000000", 50: "100.000000", 100: "99.999975", 150: "99.793817", 200: "91.080460", 250: "54.188692",
+    300: "17.603092", 350: "9.759235", 400: "4.932696", 450: "1.754318", 500: "0.997806", 550: "0.215689",
+    600: "0.141191", 650: "0.019010", 700: "0.014113", 750: "0.001303", 800: "0.001009",
+}  # fmt: skip
+"""MaxProb in percent, as the thesis prints it."""
+
+
+@pytest.fixture(scope="module")
+def main_job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The table, and what the command that computed it printed."""
+    path = tmp_path_factory.mktemp("main") / "table"
+    result = mpirun(3, [*RUN, "--G", "5", "--store", path], timeout_s=300)
+    assert result.returncode == 0, result.stderr
+    yield path, result.stdout
+    shutil.rmtree(path)
+
+
+def ask(*arguments: object) -> dict[str, Any]:
+    command = [sys.executable, "-m", "yahtzee_cluster", *map(str, arguments), "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_table_6_1(main_job: tuple[Path, str]) -> None:
+    """The last lines of the main job show all seventeen published probabilities, to the last digit."""
+    lines = [line.split() for line in main_job[1].splitlines()[-17:]]
+    assert {int(score): found for score, found, *_ in lines} == TABLE_6_1
+    assert [published for *_, published, _ in lines] == ["100", *list(TABLE_6_1.values())[1:]]
+
+
+def test_curve(main_job: tuple[Path, str]) -> None:
+    """The curve has a probability for every score up to the target; it falls, and holds the published values."""
+    curve = ask("curve", "--store", main_job[0])
+    assert (curve["target"], len(curve["p"])) == (800, 801)
+    assert (np.diff(curve["p"]) <= 0).all()
+    assert {score: f"{100 * curve['p'][score]:.6f}" for score in TABLE_6_1} == TABLE_6_1
+    assert np.array_equal(open_table(main_job[0]).curve(), curve["p"])
+
+
+def test_one_value(main_job: tuple[Path, str]) -> None:
+    """A single value is that of the table, and with few boxes left it is what the judge finds."""
+    path = main_job[0]
+    start = ask("value", "--store", path, "--need", "250")
+    assert f"{100 * start['p']:.6f}" == TABLE_6_1[250]
+    free = "fives,yahtzee"
+    rules = load_rules("yahtzee")
+    names = [category.name for category in rules.categories]
+    used = [name for name in names if name not in free.split(",")]
+    judge = reference.maxprob(rules)
+    kept = sum(1 << names.index(name) for name in free.split(","))
+    for upper, need in ((40, 30), (50, 60), (60, 51), (50, 1)):
+        found = ask("value", "--store", path, "--used", ",".join(used), "--upper", upper, "--need", need)
+        assert found["p"] == pytest.approx(judge(kept, upper, False, need), rel=1e-12)
+        assert open_table(path).value(Anchor(kept, upper, False), need) == found["p"]
+    chip = [name for name in names if name != "fives"]
+    found = ask("value", "--store", path, "--used", ",".join(chip), "--upper", 50, "--chip", "--need", 125)
+    assert found["p"] == pytest.approx(judge(1 << names.index("fives"), 50, True, 125), rel=1e-12)
+    with pytest.raises(UsageError, match="need: this table goes up to 800, found 801"):
+        open_table(path).value(Anchor(rules.all_free, 0, False), 801)
+
+
+def test_verified(main_job: tuple[Path, str]) -> None:
+    """Every byte of the table is right, and the judge agrees on a sample of its values."""
+    verdict = ask("verify", "--store", main_job[0], "--sample", "10")
+    assert (verdict["n_classes"], verdict["n_missing"], verdict["complaints"]) == (288, 0, [])
+    assert verdict["n_judged"] == 10
+    assert verdict["largest_difference"] < 1e-12
+    status = ask("status", "--store", main_job[0])
+    assert status["table_sha256"] == verdict["table_sha256"]
+    assert (status["values"], status["values_done"], status["writer"]) == (190_744_210, 190_744_210, None)
+
+
+def test_any_zarr_reader_finds_a_row(main_job: tuple[Path, str]) -> None:
+    """With Zarr and the index alone, a row is found and read: here the one from the start."""
+    group = zarr.open_group(str(main_job[0]), mode="r")
+    index = {name: np.asarray(column[:]) for name, column in group["index"].arrays()}  # type: ignore[union-attr]
+    assert len(index["subset"]) == 355_390
+    row = int(np.flatnonzero((index["subset"] == 0x1FFF) & (index["chip"] == 0))[0])
+    array = group[f"classes/{index['layer'][row]:02}-{index['part'][row]:x}"]
+    values = array[index["offset"][row] : index["offset"][row] + index["length"][row]]  # type: ignore[index]
+    assert f"{100 * float(np.asarray(values)[249]):.6f}" == TABLE_6_1[250]
+
+
+def test_small_memory_and_many_ranks(main_job: tuple[Path, str], tmp_path: Path) -> None:
+    """Sixteen ranks with 64 MB of cache stay within that and what the planner adds, and compute the same bytes."""
+    path = tmp_path / "table"
+    command = [*RUN, "--G", "8", "--cache", "64MB", "--store", path, "--json"]
+    result = mpirun(16, command, timeout_s=300)
+    assert result.returncode == 0, result.stderr
+    summary = json.loads(result.stdout)
+    shutil.rmtree(path)
+    assert summary["table_sha256"] == ask("status", "--store", main_job[0])["table_sha256"]
+    assert summary["cache_peak_bytes"] <= 64 << 20
+    assert summary["rss_peak_bytes"] <= (64 << 20) + FIXED_BYTES
+    assert (summary["classes"], summary["ranks"]) == (1536, 16)
