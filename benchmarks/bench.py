@@ -1,6 +1,7 @@
-"""Measure the kernels, and print one JSON object a line.
+"""Measure the kernels and the main job, and print one JSON object a line.
 
-Everything runs on one core; compare figures only within one run, because machines are shared and clocks vary.
+Kernels run on one core, the job on all; compare figures only within one run, because machines are shared and clocks
+vary.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ import importlib
 import json
 import os
 import platform
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -51,8 +56,8 @@ def floor_ns(turn: Turn) -> float:
     return seconds(lambda: turn.rerolls(2000), times=3) / 2000 * LANES / turn.width * 1e9
 
 
-def bench_turn(target: int, isa: str) -> None:
-    """A full turn of MaxProb, on average over the whole table of Yahtzee, beside the floor."""
+def bench_turn(target: int, isa: str) -> float:
+    """A full turn of MaxProb, on average over the whole table of Yahtzee, beside the floor; return the kernel time."""
     problem = MaxProb(load_rules("yahtzee"), target, isa)
     n_vectors = int(np.sum(-(-problem.rows.length // LANES), dtype=np.int64))
     layers, solve, turn = problem.partition(0), problem.solver(), problem.new_turn()
@@ -72,6 +77,7 @@ def bench_turn(target: int, isa: str) -> None:
         "maxprob turn", isa=isa, target=target, values=int(problem.rows.n_values.sum()), kernel_s=round(kernel_s, 2),
         turn_ns=round(turn_ns), rerolls_ns=round(rerolls_ns), ratio=round(turn_ns / rerolls_ns, 2),
     )  # fmt: skip
+    return kernel_s
 
 
 def bench_expected(name: str) -> None:
@@ -90,19 +96,56 @@ def bench_expected(name: str) -> None:
     report("expected", rules=name, isa=turn.isa, **figures)
 
 
+def bench_job(target: int, kernel_s: float) -> None:
+    """The whole main job on real ranks, store and all, beside the time of the kernel alone on one core."""
+    n_cores = len(os.sched_getaffinity(0))
+    few, many = n_cores + 1, max(16, 8 * n_cores)
+    walls: dict[int, list[float]] = {few: [], many: []}
+    elapsed: dict[int, list[float]] = {few: [], many: []}
+    for n_ranks in (few, many) * 3:
+        with tempfile.TemporaryDirectory(dir=Path.cwd()) as directory:
+            started = perf_counter()
+            summary = run_job(n_ranks, ["--G", "5", "--target", str(target), "--store", directory, "--json"])
+            walls[n_ranks].append(perf_counter() - started)
+            elapsed[n_ranks].append(summary["elapsed_s"])
+        report("job", wall_s=round(walls[n_ranks][-1], 2), **summary)
+    least = {n_ranks: min(elapsed[n_ranks]) for n_ranks in walls}
+    report(
+        "job ratios", cores=n_cores, kernel_alone_s=round(kernel_s, 2), few=few, many=many,
+        few_elapsed_s=round(least[few], 2), few_wall_s=round(min(walls[few]), 2),
+        many_elapsed_s=round(least[many], 2), many_wall_s=round(min(walls[many]), 2),
+        few_to_kernel=round(least[few] * n_cores / kernel_s, 3),
+        few_wall_to_kernel=round(min(walls[few]) * n_cores / kernel_s, 3),
+        many_to_few=round(least[many] / least[few], 3),
+        many_wall_to_few=round(min(walls[many]) / min(walls[few]), 3),
+    )  # fmt: skip
+
+
+def run_job(n_ranks: int, flags: list[str]) -> dict[str, Any]:
+    """What the main job says of itself."""
+    beside = Path(sys.executable).parent / "mpirun"
+    mpirun = [str(beside) if beside.exists() else "mpirun", "-n", str(n_ranks)]
+    command = [*mpirun, sys.executable, "-m", "yahtzee_cluster.run", *flags]
+    result = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    summary: dict[str, Any] = json.loads(result.stdout)
+    return summary
+
+
 def main() -> None:
     """Run all benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", type=int, default=800, help="highest need of the MaxProb table (default: 800)")
     options = parser.parse_args()
-    core = min(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {core})
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
     report("machine", cpu=cpu_model(), python=platform.python_version(), isas=instruction_sets(), load=os.getloadavg())
     for name in preset_names():
         bench_expected(name)
-    bench_turn(options.target, instruction_sets()[0])
+    kernel_s = bench_turn(options.target, instruction_sets()[0])
     for isa in instruction_sets()[1:]:
         bench_turn(min(options.target, 40), isa)
+    os.sched_setaffinity(0, cores)
+    bench_job(options.target, kernel_s)
 
 
 def cpu_model() -> str:

@@ -65,13 +65,13 @@ class Anchors:
     def exists(self) -> NDArray[np.bool_]:
         """Whether some play reaches the anchor at each place."""
         exists = np.empty(self.n_places, bool)
-        known: dict[tuple[int, int], NDArray[np.bool_]] = {}
-        for free, chip in self._scorecards.tolist():
-            key = self._totals[free], int(self.reserve[free])
-            if key not in known:
-                known[key] = self._lanes_reached(*key, n_lanes=int(self.n_lanes[free]))
-            start = self.place[free, chip]
-            exists[start : start + len(known[key])] = known[key]
+        gaining = self._gaining
+        for part in np.unique(np.arange(len(self.reserve)) & gaining).tolist():
+            alike = self.place[np.arange(len(self.reserve)) & gaining == part]
+            starts = alike[alike >= 0]
+            n_lanes = int(self.n_lanes[part])
+            reached = self._lanes_reached(self._totals[part], int(self.reserve[part]), n_lanes)
+            exists[starts[:, None] + np.arange(n_lanes)] = reached
         return exists
 
     def _lanes_reached(self, totals: int, reserve: int, n_lanes: int) -> NDArray[np.bool_]:
@@ -138,20 +138,25 @@ class Anchors:
     def _starts(self) -> NDArray[np.int64]:
         return self.place[self.place >= 0]
 
+    @property
+    def _gaining(self) -> int:
+        """The categories that add to an upper total that counts, as a set."""
+        return sum(1 << category for category, most in enumerate(self.most_gained) if most)
+
     @cached_property
     def _totals(self) -> list[int]:
         """For every set of free categories: bit t is set where the filled ones can have brought a total of t."""
-        faces = [int(most) // N_DICE for most in self.most_gained]
-        totals = [0] * len(self.reserve)
-        totals[-1] = 1
-        for free in reversed(range(len(totals) - 1)):
-            filled = ~free & (len(totals) - 1)
-            category = (filled & -filled).bit_length() - 1
-            face = faces[category]
-            before = totals[free | 1 << category]
-            for count in range(N_DICE + 1 if face else 1):
-                totals[free] |= before << (face * count)
-        return totals
+        totals = {0: 1}
+        for category in range(len(self.most_gained)):
+            face = int(self.most_gained[category]) // N_DICE
+            if face:
+                for filled, before in list(totals.items()):
+                    after = 0
+                    for count in range(N_DICE + 1):
+                        after |= before << (face * count)
+                    totals[filled | 1 << category] = after
+        gaining = self._gaining
+        return [totals[~free & gaining] for free in range(len(self.reserve))]
 
 
 class Rows:

@@ -52,7 +52,7 @@ class Progress:
         n_done = self._n_done()
         elapsed_s = now - self._started
         per_s = (n_done - self._n_at_start) / elapsed_s if elapsed_s > 0 else 0.0
-        left_s = (self._n_total - n_done) / per_s if per_s else None
+        left_s = (self._n_total - n_done) / per_s if per_s else None if n_done < self._n_total else 0.0
         facts: dict[str, Any] = {
             "classes": f"{len(self._schedule.done)}/{len(self._schedule.dependencies)}",
             "done": f"{100 * n_done / max(1, self._n_total):.1f}%",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import resources
 from itertools import product
 from pathlib import Path
@@ -146,7 +147,7 @@ class Rules:
         """The upper categories of one face, as a set."""
         return self._set_of(lambda category: category.face == face)
 
-    @property
+    @cached_property
     def has_chip(self) -> bool:
         """Whether the Yahtzee box can be filled with points, and whether that matters later."""
         return self.extra_bonus > 0 and any(c.name == self.yahtzee and c.points != 0 for c in self.categories)

@@ -5,9 +5,13 @@ Results go to stdout, progress and complaints to stderr.
 
 from __future__ import annotations
 
+import os
+
+# Nothing here multiplies matrices, and threads that wait for that cost each rank time and memory.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import json
 import logging
-import os
 import platform
 import resource
 import sys
