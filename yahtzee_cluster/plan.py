@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -22,6 +22,7 @@ from yahtzee_cluster.store import Store, new_values
 
 PROGRAM = "python -m yahtzee_cluster.plan"
 MIB = 1 << 20
+FASTEST_DISK = 1e11
 HEADING = (
     " |G|   classes     cache   reads   |  classes     cache   reads   largest   fits  |      time    idle  efficiency"
 )
@@ -233,9 +234,7 @@ def calibrate(problem: Recurrence, job: Job) -> Costs:
     below = [_made_up(problem, members[:n], a) for a in range(partition.n_elements)]
     solve = problem.solver()
     solve(block.share(0, 1), below)
-    started = perf_counter()
-    solve(block, below)
-    value_s = (perf_counter() - started - n * Costs.subset_s) / max(1, len(block.values))
+    value_s = (_seconds(lambda: solve(block, below)) - n * Costs.subset_s) / max(1, len(block.values))
 
     parent = next(path for path in [*Path(job.store or "runs").absolute().parents] if path.is_dir())
     with tempfile.TemporaryDirectory(dir=parent) as directory:
@@ -243,19 +242,23 @@ def calibrate(problem: Recurrence, job: Job) -> Costs:
         whole = Block(members, starts, new_values(int(starts[-1])))
         whole.values[:] = 0.5
         store.prepare()
-        started = perf_counter()
-        store.write(middle, whole)
-        write_s = perf_counter() - started
-        started = perf_counter()
-        store.read(middle)
-        read_s = perf_counter() - started
+        commit_s = _seconds(lambda: store.write(partition.classes[0], Block(members[:0], starts[:1], new_values(0))))
+        write_s = _seconds(lambda: store.write(middle, whole))
+        read_s = _seconds(lambda: store.read(middle))
     n_bytes = whole.values.nbytes
     return replace(
         Costs(),
         value_s=max(value_s, 1e-12),
+        commit_s=commit_s,
         disk_read_bytes_per_s=n_bytes / read_s,
-        disk_write_bytes_per_s=n_bytes / write_s,
+        disk_write_bytes_per_s=n_bytes / max(write_s - commit_s, n_bytes / FASTEST_DISK),
     )
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    started = perf_counter()
+    action()
+    return perf_counter() - started
 
 
 def _made_up(problem: Recurrence, members: np.ndarray[Any, np.dtype[np.int64]], element: int) -> Block | None:

@@ -1,0 +1,149 @@
+"""The planner: the thesis' model, the true sizes, and the simulated schedule."""
+
+import json
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SMALL
+
+from yahtzee_cluster.forecast import Costs, Scales, advise, needed_bytes, simulate, smallest_that_fits
+from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.rules import load_rules
+
+YACHT = MaxProb(load_rules("yacht"), 300)
+YAHTZEE = MaxProb(load_rules("yahtzee"), 800)
+
+
+def plan(*flags: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "yahtzee_cluster.plan", *flags]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def planned(*flags: str) -> dict[str, Any]:
+    result = plan(*flags, "--json")
+    assert result.returncode == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_the_thesis_case() -> None:
+    """For a target of 400 and 256 MB, the thesis' model needs |G| = 5: 288 classes, 186 MB, 3.5 reads for a value."""
+    found = planned("--target", "400", "--cache", "256MB", "--ranks", "17")
+    rows = found["rows"]
+    assert (rows[5]["thesis_classes"], round(rows[5]["thesis_cache_bytes"] / 2**20)) == (288, 186)
+    assert rows[5]["thesis_reads_per_value"] == pytest.approx(3.5 - 2**-8)
+    fits = [row["n_fixed"] for row in rows if row["thesis_cache_bytes"] <= 256 * 2**20]
+    assert fits == [*range(5, 14)]
+    assert found["thesis_table_bytes"] == 8 * 2 * 64 * 400 * 2**13
+    assert [row["fits"] for row in rows] == [row["cache_bytes"] <= 256 * 2**20 for row in rows]
+    assert rows[5]["cache_bytes"] < rows[5]["thesis_cache_bytes"] / 3
+    assert found["advised"] in {row["n_fixed"] for row in rows if row["fits"]}
+
+
+def test_weights_are_counted_right() -> None:
+    """What scales say of a fixed set is what its classes and their dependencies add up to."""
+    scales = Scales(YACHT)
+    for fixed in (0, 0b1, 0b1011_0000_0110, 0xFFF):
+        partition = YACHT.partition(fixed)
+        sizes = partition.n_values
+        reads = {cls: sum(sizes[other] for other in partition.dependencies(cls)) for cls in sizes}
+        weight = scales.weigh(fixed)
+        assert weight.n_classes == len(partition.classes)
+        assert weight.largest_class == max(sizes.values())
+        assert weight.held == max(sizes[cls] + reads[cls] for cls in sizes)
+        assert weight.read == sum(reads.values())
+    assert scales.n_values == sum(YACHT.partition(0).n_values.values())
+
+
+def test_picked_sets_are_nearly_the_best() -> None:
+    """The set picked for |G| = 3 and 5 needs at most 2 % more memory than the best of all sets of that size."""
+    scales = Scales(YAHTZEE)
+    for n_fixed in (3, 5):
+        held = [scales.weigh(sum(1 << a for a in chosen)).held for chosen in combinations(range(13), n_fixed)]
+        assert scales.weigh(scales.pick(n_fixed)).held <= 1.02 * min(held)
+
+
+def test_smallest_that_fits() -> None:
+    """The smallest size that fits does fit, the next smaller one does not, and too small a cache fits nothing."""
+    scales = Scales(YAHTZEE)
+    for megabytes in (4, 64, 256, 1024):
+        smallest = smallest_that_fits(YAHTZEE, scales, megabytes << 20)
+        assert smallest is not None
+        assert needed_bytes(YAHTZEE.partition(scales.pick(smallest))) <= megabytes << 20
+        if smallest:
+            assert needed_bytes(YAHTZEE.partition(scales.pick(smallest - 1))) > megabytes << 20
+    assert smallest_that_fits(YAHTZEE, scales, 1 << 20) is None
+    assert advise(YAHTZEE, scales, 1 << 20, 2) is None
+
+
+def test_simulated_runs_keep_the_laws() -> None:
+    """No run is shorter than its work on all cores or than its longest chain; one worker is never idle for long."""
+    costs = Costs()
+    partition = YAHTZEE.partition(Scales(YAHTZEE).pick(5))
+    sizes = partition.n_values
+    chain: dict[int, float] = {}
+    for cls in partition.classes:
+        below = max((chain[other] for other in partition.dependencies(cls)), default=0.0)
+        chain[cls] = below + sizes[cls] * costs.value_s
+    makespans = []
+    for n_workers in (1, 2, 4, 15, 1023):
+        forecast = simulate(partition, n_workers, 256 << 20, costs)
+        assert forecast.computing_s >= sum(sizes.values()) * costs.value_s
+        assert forecast.makespan_s >= max(forecast.computing_s / n_workers, *chain.values())
+        assert 0 < forecast.efficiency <= 1
+        makespans.append(forecast.makespan_s)
+    assert makespans == sorted(makespans, reverse=True)
+    assert simulate(partition, 1, 256 << 20, costs).efficiency > 0.95
+    assert simulate(partition, 2, 256 << 20, costs).efficiency > 0.95
+
+
+def test_a_larger_cache_reads_less() -> None:
+    """With room for everything nothing is read by a single worker; with the least, much is read again."""
+    partition = YACHT.partition(0b1111)
+    least = needed_bytes(partition)
+    assert simulate(partition, 1, 1 << 40).bytes_read == 0
+    assert simulate(partition, 1, least).bytes_read > 8 * sum(partition.n_values.values())
+
+
+def test_calibration_and_figure(tmp_path: Path) -> None:
+    """Measured costs are plausible, and the figure is drawn, the same file each time."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text(SMALL["free"])
+    flags = ["--rules", str(rules), "--target", "200", "--store", str(tmp_path / "table")]
+    costs = planned(*flags, "--calibrate")["costs"]
+    assert 1e-9 < costs["value_s"] < 1e-5
+    assert 1e4 < costs["disk_write_bytes_per_s"] < 1e12
+    assert 1e-5 < costs["commit_s"] < 1
+    figures = [tmp_path / "one.svg", tmp_path / "two.svg"]
+    for figure in figures:
+        assert plan(*flags, "--plot", str(figure)).returncode == 0
+    assert figures[0].read_bytes() == figures[1].read_bytes()
+    assert sorted(tmp_path.iterdir()) == [figures[0], rules, figures[1]]
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["--ranks", "0"], "argument --ranks: expected a whole number from 1 to 1000000, found '0'; see --help"),
+        (["--rules", "chess"], "chess: no such rule set or file"),
+        (["--cache", "1MB", "--plot", "/none/at/all.svg"], "plot: /none/at/all.svg cannot be written: "),
+        (["--cache", "1MB", "--plot", "figure.xyz"], "plot: figure.xyz cannot be written: "),
+    ],
+)
+def test_refusals(flags: list[str], expected: str) -> None:
+    """Bad input is one line that says what was expected."""
+    result = plan(*flags)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert expected in result.stderr
+
+
+def test_for_people() -> None:
+    """The table says what fits, what is advised, and what a rank needs in all."""
+    shown = plan("--rules", "yacht", "--cache", "1MB").stdout
+    assert "memory     129 MB for each of 3 ranks: a cache of 1.0 MB, and 128 MB besides\n" in shown
+    assert "Advised: --G " in shown
+    assert "No G makes it fit; take a larger --cache." in plan("--rules", "yahtzee", "--cache", "1MB").stdout
