@@ -6,9 +6,7 @@ Results go to stdout; a refusal is one line on stderr and exit code 2.
 from __future__ import annotations
 
 import argparse
-import io
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -17,6 +15,7 @@ from typing import Any
 
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.output import say
 from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
 EPILOG = (
@@ -27,8 +26,6 @@ EPILOG = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a name of a game may be more than the terminal can show
     options = _parser().parse_args(arguments)
     verb: Callable[[argparse.Namespace], str] = options.verb
     try:
@@ -38,16 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
-    try:
-        print(result, flush=True)
-    except OSError as error:
-        # Nothing more can be written there, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        if isinstance(error, BrokenPipeError):
-            return 0  # the reader has seen enough, `| head` for example
-        print(f"yahtzee-cluster: the result cannot be written: {error.strerror}", file=sys.stderr)
-        return 1
-    return 0
+    return say("yahtzee-cluster", result)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -16,6 +16,7 @@ import numpy as np
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.forecast import FIXED_BYTES, Costs, Forecast, Scales, needed_bytes, shortest, simulate
 from yahtzee_cluster.job import Job, Parser, add_flags, job_of, parse_count
+from yahtzee_cluster.output import say
 from yahtzee_cluster.partition import cache_values, reads_per_value
 from yahtzee_cluster.recurrence import Block, Recurrence
 from yahtzee_cluster.store import Store, new_values
@@ -89,8 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except YahtzeeClusterError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return error.exit_code
-    print(json.dumps(_as_json(plan)) if options.json else "\n".join(_as_text(plan)))
-    return 0
+    return say(PROGRAM, json.dumps(_as_json(plan)) if options.json else "\n".join(_as_text(plan)))
 
 
 def make_plan(job: Job, problem: Recurrence, n_ranks: int, costs: Costs) -> Plan:
@@ -234,7 +234,8 @@ def calibrate(problem: Recurrence, job: Job) -> Costs:
     below = [_made_up(problem, members[:n], a) for a in range(partition.n_elements)]
     solve = problem.solver()
     solve(block.share(0, 1), below)
-    value_s = (_seconds(lambda: solve(block, below)) - n * Costs.subset_s) / max(1, len(block.values))
+    solve_s = _seconds(lambda: solve(block, below))
+    value_s = max(solve_s - n * Costs.subset_s, solve_s / 10) / max(1, len(block.values))
 
     parent = next(path for path in [*Path(job.store or "runs").absolute().parents] if path.is_dir())
     with tempfile.TemporaryDirectory(dir=parent) as directory:
@@ -248,7 +249,7 @@ def calibrate(problem: Recurrence, job: Job) -> Costs:
     n_bytes = whole.values.nbytes
     return replace(
         Costs(),
-        value_s=max(value_s, 1e-12),
+        value_s=value_s,
         commit_s=commit_s,
         disk_read_bytes_per_s=n_bytes / read_s,
         disk_write_bytes_per_s=n_bytes / max(write_s - commit_s, n_bytes / FASTEST_DISK),

@@ -32,6 +32,7 @@ from yahtzee_cluster.forecast import Scales
 from yahtzee_cluster.job import AUTO, Job, Parser, add_flags, check_fits, fixed_set, job_of
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import problem_of
+from yahtzee_cluster.output import say
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.progress import Progress
 from yahtzee_cluster.recurrence import Recurrence
@@ -96,7 +97,7 @@ def _lead(comm: Ranks, arguments: Sequence[str] | None) -> int:
     team = Team(comm) if comm.size > 1 else Alone()
     try:
         options = _parser().parse_args(arguments)
-        print(_compute(team, comm.size, job_of(options), as_json=options.json), flush=True)
+        return say(PROGRAM, _compute(team, comm.size, job_of(options), as_json=options.json))
     except SystemExit as end:  # what argparse makes of wrong usage, and of --help
         return int(end.code or 0)
     except YahtzeeClusterError as error:
@@ -106,7 +107,6 @@ def _lead(comm: Ranks, arguments: Sequence[str] | None) -> int:
         return 130
     finally:
         team.dismiss()
-    return 0
 
 
 def _refuse(error: YahtzeeClusterError) -> int:
