@@ -5,6 +5,7 @@ All decisions are taken in the thread that calls `handle` and `wait`; the others
 
 from __future__ import annotations
 
+import logging
 import resource
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,6 +26,8 @@ from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.schedule import Event, Evicted, Instruction
 from yahtzee_cluster.store import Store, new_values
 from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write
+
+log = logging.getLogger(__name__)
 
 SHARES = 8
 """A class is cut into so many shares for each thread, so that all of them end at about the same time."""
@@ -104,10 +107,13 @@ class Crew:
         return events
 
     def finish(self) -> None:
-        """Compute and write what was begun, and begin nothing else."""
+        """Compute and write what was begun, as far as it can be, and begin nothing else."""
         self.worker.stop()
         while self._n_running:
-            self._settle(*self._ended.get())
+            try:
+                self._settle(*self._ended.get())
+            except ClassFailedError as error:
+                log.error("%s", error)  # noqa: TRY400  # one line is enough for what others will do again
 
     def close(self) -> None:
         """End the threads, without waiting for what they may still be doing."""
@@ -192,8 +198,10 @@ class Crew:
     def _solve_share(self, block: Block, below: Below) -> float:
         solver = self._solvers.get()
         started = thread_time()
-        solver(block, below)
-        self._solvers.put(solver)
+        try:
+            solver(block, below)
+        finally:
+            self._solvers.put(solver)
         return thread_time() - started
 
 

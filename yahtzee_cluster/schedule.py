@@ -172,7 +172,7 @@ class Schedule:
         self.done.add(cls)
         self._n_todo -= 1
         for user in self.dependents[cls]:
-            if user in self._n_missing and user not in self.done:
+            if user in self._n_missing:
                 self._n_missing[user] -= 1
                 if not self._n_missing[user]:
                     insort(self._ready, (-self.path[user], user))

@@ -18,6 +18,7 @@ import mmap
 import os
 import shutil
 import socket
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,9 +43,12 @@ SHARD = "c.0"
 """The one file with values that a class has."""
 
 LOCK = ".lock"
+LOCK_TRIES = 3
 ASIDE = ".partial"
 HEADER = "yahtzee_cluster"
 DIGEST = "sha256"
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What may come of reading metadata that somebody has damaged."""
 
 
 class StoreError(YahtzeeClusterError):
@@ -82,9 +86,11 @@ class Store:
         return self._classes / f"{self.partition.layer(cls):02}-{self.partition.part(cls):x}"
 
     def prepare(self) -> None:
-        """Make the directories that classes are written into."""
-        self._classes.mkdir(exist_ok=True)
+        """Make the directories that classes are written into, and sweep what another run has left there."""
         (self.path / ASIDE).mkdir(exist_ok=True)
+        for left in (self.path / ASIDE).iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        self._classes.mkdir(exist_ok=True)
 
     def start(self, subset: int) -> int:
         """Where the entries of a subset start in its class."""
@@ -101,6 +107,7 @@ class Store:
     def write(self, cls: ClassId, block: Block) -> None:
         """Commit a class: from here on it is on disk for good."""
         aside = self.path / ASIDE / f"{self.place(cls).name}.{socket.gethostname()}.{os.getpid()}"
+        shutil.rmtree(aside, ignore_errors=True)  # of an attempt that failed
         aside.mkdir()
         shape = Shape.of(len(block.values))
         metadata = shape.metadata({DIGEST: f"{digest(block):064x}"})
@@ -141,10 +148,13 @@ class Store:
     def digest(self, cls: ClassId) -> int:
         """What a class should have as its digest."""
         try:
-            attributes = json.loads((self.place(cls) / "zarr.json").read_bytes())["attributes"]
-            return int(attributes[DIGEST], 16)
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise DamagedError(f"{self.place(cls)}: has no digest that can be read: {error}") from error
+            metadata = json.loads((self.place(cls) / "zarr.json").read_bytes())
+            text = metadata["attributes"][DIGEST]
+            if metadata != Shape.of(self.partition.n_values[cls]).metadata({DIGEST: text}):
+                raise ValueError("they are not those of this class")
+            return int(text, 16)
+        except UNREADABLE as error:
+            raise DamagedError(f"{self.place(cls)}: its metadata are damaged: {error}") from error
 
     def block(self, cls: ClassId) -> Block:
         """Read a class, and make sure that its bytes are those that were committed."""
@@ -157,7 +167,10 @@ class Store:
         """Take a class off the disk, as a whole."""
         aside = self.path / ASIDE / f"{self.place(cls).name}.removed"
         self.place(cls).rename(aside)
-        shutil.rmtree(aside)
+        if aside.is_dir():
+            shutil.rmtree(aside)
+        else:
+            aside.unlink()
 
     def is_sound(self, cls: ClassId) -> bool:
         """Whether the bytes of a class are those that were committed."""
@@ -287,7 +300,7 @@ def read_header(path: Path) -> Header | None:
         return None
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except UNREADABLE as error:
         raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
     if stored is None:
         return None
@@ -297,7 +310,7 @@ def read_header(path: Path) -> Header | None:
         elements = tuple(stored["elements"])
         fixed = sum(1 << elements.index(name) for name in stored["fixed"])
         return Header(dict(stored["identity"]), elements, fixed, dict(stored["provenance"]))
-    except (ValueError, LookupError, TypeError) as error:
+    except UNREADABLE as error:
         raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
 
 
@@ -310,13 +323,12 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
             raise StoreRefusedError(f"{path}: holds other things; name an empty or a new directory with --store")
         with _lock(path / LOCK):
             store = Store(path, problem.partition(fixed))
-            shutil.rmtree(path / ASIDE, ignore_errors=True)
+            store.prepare()
             header = read_header(path)
             if header is None:
                 _begin(store, problem, provenance)
             else:
                 _compare(path, header, problem, fixed)
-            store.prepare()
             yield store
             shutil.rmtree(path / ASIDE, ignore_errors=True)
     except OSError as error:
@@ -328,21 +340,36 @@ def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> 
     """Make the group; its header comes last, so that a table without one was never begun."""
     import zarr
 
-    partition = store.partition
-    group = zarr.open_group(str(store.path), mode="a")
-    group.require_group("classes")
-    index = group.create_group("index", overwrite=True)
+    partition, path = store.partition, store.path
+    aside = path / ASIDE / "index"
+    index = zarr.create_group(
+        str(aside),
+        attributes={"about": "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"},
+    )
     for name, column in _index_columns(problem, partition).items():
         index.create_array(name, data=column)
-    index.attrs["about"] = "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"
-    group.attrs[HEADER] = {
+    if (path / "index").exists():
+        (path / "index").rename(path / ASIDE / "index.old")
+    aside.rename(path / "index")
+    _write_group(path / "classes", path / ASIDE, {})
+    header = {
         "format": FORMAT,
         "identity": problem.identity,
         "elements": problem.element_names,
         "fixed": [name for i, name in enumerate(problem.element_names) if partition.fixed >> i & 1],
         "provenance": dict(provenance),
     }
-    _make_durable(store.path)
+    _make_durable(path / "index")
+    _write_group(path, path / ASIDE, {HEADER: header})
+
+
+def _write_group(path: Path, aside: Path, attributes: dict[str, Any]) -> None:
+    """Make a directory a Zarr group, at once or not at all."""
+    text = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=2)
+    (aside / "zarr.json").write_text(text, encoding="utf-8")
+    _sync(aside / "zarr.json")
+    (aside / "zarr.json").rename(path / "zarr.json")
+    _sync(path)
 
 
 def _index_columns(problem: Recurrence, partition: Partition) -> dict[str, NDArray[Any]]:
@@ -383,13 +410,18 @@ def _shown(value: object) -> str:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a directory holds nothing but what was left of a table that was never begun."""
-    return {entry.name for entry in path.iterdir()} <= {LOCK, ASIDE, "zarr.json", "classes", "index"}
+    """Whether a directory without a header is empty, or holds what is left of a table that was never begun."""
+    names = {entry.name for entry in path.iterdir()} - {LOCK}
+    if not names:
+        return True
+    begun = ASIDE in names and names <= {ASIDE, "classes", "index"}
+    return begun and {entry.name for entry in path.glob("classes/*")} <= {"zarr.json"}
 
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
     """Hold a file for this run alone; the operating system lets go of it however the run ends."""
+    n_tries = 0
     while True:
         file = path.open("a+", encoding="utf-8")
         try:
@@ -397,6 +429,10 @@ def _lock(path: Path) -> Iterator[None]:
         except BlockingIOError:
             owner = _owner(file)
             file.close()
+            n_tries += 1
+            if n_tries < LOCK_TRIES:  # somebody may only be looking who the writer is
+                time.sleep(0.1)
+                continue
             raise StoreRefusedError(f"{path.parent}: is being written by another run ({owner})") from None
         if _is_the_file(file, path):
             break
@@ -414,14 +450,15 @@ def _lock(path: Path) -> Iterator[None]:
 def writer(path: Path) -> str | None:
     """Which run is writing the table in a directory, if any."""
     try:
-        with (path / LOCK).open("r", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return None
-    except BlockingIOError:
-        with (path / LOCK).open("r", encoding="utf-8") as file:
-            return _owner(file)
+        file = (path / LOCK).open("r", encoding="utf-8")
     except FileNotFoundError:
         return None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _owner(file)
+    return None
 
 
 def _owner(file: IO[str]) -> str:
