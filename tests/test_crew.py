@@ -205,6 +205,29 @@ def test_finish(digests: dict[bool, str], tmp_path: Path) -> None:
     assert store.table_digest == digests[False]
 
 
+@pytest.mark.parametrize("n_done", range(10))
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_interrupted_after_any_class(n_threads: int, n_done: int, digests: dict[bool, str], tmp_path: Path) -> None:
+    """A run that is interrupted after any class leaves sound classes, none of which is ever computed again."""
+    problem, fixed, alone = Tours(), 0b00010, Alone()
+    with claim(tmp_path, problem, fixed, {}) as store:
+        schedule = Schedule.of(store.partition)
+
+        def interrupt() -> None:
+            if len(schedule.done) >= n_done:
+                raise KeyboardInterrupt
+
+        alone.begin(Orders(problem, store, smallest_cache(problem, fixed), n_threads))
+        with pytest.raises(KeyboardInterrupt):
+            alone.run(schedule, interrupt)
+        first = alone.dismiss()
+        assert n_done <= first.n_computed == len(store.committed)
+        assert all(map(store.is_sound, store.committed))
+    second = compute(tmp_path, problem, fixed)
+    assert first.n_computed + second.n_computed == len(store.partition.classes) == 10
+    assert store.table_digest == digests[False]
+
+
 # -------------------------------------------------------------------------------------------------- failures
 
 
@@ -271,6 +294,26 @@ def test_store_that_cannot_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         compute(tmp_path, Tours(), 0)
     assert (caught.value.action, caught.value.name) == ("write", "01-0")
     assert "No space left on device" in caught.value.cause
+
+
+def test_store_that_disappears(digests: dict[bool, str], tmp_path: Path) -> None:
+    """A table that is moved away in the middle ends the run with the class and the cause; moved back, it goes on."""
+    problem, path, elsewhere, alone = Tours(), tmp_path / "table", tmp_path / "elsewhere", Alone()
+    with claim(path, problem, 0, {}) as store:
+        schedule = Schedule.of(store.partition)
+
+        def disappear() -> None:
+            if schedule.done and path.exists():
+                path.rename(elsewhere)
+
+        alone.begin(Orders(problem, store))
+        with pytest.raises(ClassFailedError, match=r"could not write class 0.-0: FileNotFoundError: ") as caught:
+            alone.run(schedule, disappear)
+        assert caught.value.action == "write"
+        alone.dismiss()
+    elsewhere.rename(path)
+    compute(path, problem, 0)
+    assert store.table_digest == digests[False]
 
 
 class Slow(Tours):

@@ -1,5 +1,6 @@
 """The master's decisions, whatever happens in whatever order: a naive account is kept beside every schedule."""
 
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
@@ -191,3 +192,26 @@ def test_schedule_of_a_table(partition: Partition, n_workers: int) -> None:
     assert complete.finished
     assert [said for worker in range(n_workers) for said in complete.handle(Joined(worker))] == []
     complete.validate()
+
+
+def test_no_more_compute_than_there_are_cores() -> None:
+    """On each host as many workers compute at a time as it has cores for, and no core idles while a class is ready."""
+    partition = Partition(6, 0b111)
+    schedule = Schedule.of(partition, n_threads=2)
+    both, four = frozenset({0, 1}), frozenset({4, 5, 6, 7})
+    joined = [Joined(1, "a", both), Joined(2, "a", both), Joined(3, "b", four), Joined(4, "b", four), Joined(5, "b")]
+    pending = deque(instruction for event in joined for instruction in schedule.handle(event))
+    most: Counter[str] = Counter()
+    while pending:
+        schedule.validate()
+        now = Counter(schedule.host[worker] for worker in schedule.computing)
+        most |= now
+        assert now["a"] <= 1
+        assert now["b"] <= 2
+        instruction = pending.popleft()
+        if isinstance(instruction, Compute):
+            worker, cls = instruction.worker, instruction.cls
+            pending += [*schedule.handle(Solved(worker, cls)), *schedule.handle(Committed(worker, cls))]
+    assert schedule.finished
+    assert most == Counter(a=1, b=2)
+    assert schedule.n_at_once == 3

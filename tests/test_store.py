@@ -42,6 +42,7 @@ from yahtzee_cluster.store import (
     claim,
     digest,
     read_header,
+    writer,
 )
 
 CHUNK = 8
@@ -435,6 +436,10 @@ def refusal(path: Path, problem: Listed, fixed: int) -> str:
     return message
 
 
+def contents(path: Path) -> dict[Path, bytes | None]:
+    return {entry: entry.read_bytes() if entry.is_file() else None for entry in path.rglob("*")}
+
+
 @pytest.mark.parametrize("made", [False, True])
 def test_begun_and_gone_on_with(made: bool, tmp_path: Path) -> None:
     """A new or an empty directory takes a table, which says what it is, and is gone on with when asked for again."""
@@ -461,13 +466,13 @@ def test_others_are_refused(tmp_path: Path) -> None:
     """Another problem, another fixed set and other things are refused with both sides named, and nothing is changed."""
     path = tmp_path / "table"
     store = complete(path, LISTED, 0b101)
-    before = {entry: entry.read_bytes() for entry in path.rglob("*") if entry.is_file()}
+    before = contents(path)
     message = refusal(path, Listed(LISTED.lengths, "other"), 0b101)
     assert 'holds a table for another name: "listed" there, "other" asked for' in message
     assert "another lengths: [0, 1, 8, 9, 2, 22, 0, 5] there, [0, 1] asked for" in refusal(path, Listed((0, 1)), 1)
     assert "cut by another G: a,c there, b asked for" in refusal(path, LISTED, 0b010)
     assert "cut by another G: a,c there, nothing asked for" in refusal(path, LISTED, 0)
-    assert {entry: entry.read_bytes() for entry in path.rglob("*") if entry.is_file()} == before
+    assert contents(path) == before
     assert store.table_digest == complete(path, LISTED, 0b101).table_digest
     (tmp_path / "novel.txt").write_text("It was a dark and stormy night.")
     assert "holds other things; name an empty or a new directory" in refusal(tmp_path, LISTED, ALL)
@@ -603,12 +608,14 @@ def test_one_at_a_time(killed: bool, tmp_path: Path) -> None:
         assert holder.stdout
         assert holder.stdout.readline().strip() == str(tmp_path)
         assert f"is being written by another run (process {holder.pid} on " in refusal(tmp_path, LISTED, ALL)
+        assert str(writer(tmp_path)).startswith(f"process {holder.pid} on ")
         if killed:
             holder.kill()
             assert holder.wait() == -signal.SIGKILL
         else:
             holder.communicate()
             assert holder.returncode == 0
+    assert writer(tmp_path) is None
     complete(tmp_path, LISTED, ALL)
     complete(tmp_path, LISTED, ALL)
 

@@ -71,6 +71,14 @@ class WorkerFailedError(YahtzeeClusterError):
 
 
 @dataclass(frozen=True)
+class Ready:
+    """A worker can begin; these are the cores that it may run on."""
+
+    host: str
+    cores: frozenset[int]
+
+
+@dataclass(frozen=True)
 class Check:
     """See which of these classes are as they were committed."""
 
@@ -161,6 +169,7 @@ class Team:
         self._comm = comm
         self._ranks = range(1, comm.size)
         self.n_workers = len(self._ranks)
+        self._joined: list[Event] = []
         self._usage: Usage | None = None
 
     def begin(self, orders: object) -> None:
@@ -172,11 +181,20 @@ class Team:
         """Those of the classes on disk that are as they were committed."""
         for rank in self._ranks:
             self._comm.send(Check(tuple(classes[rank - 1 :: self.n_workers])), rank)
-        return [cls for _ in self._ranks for cls in self._receive().sound]
+        sound: list[ClassId] = []
+        n_left = self.n_workers
+        while n_left:
+            match self._receive():
+                case Checked(some):
+                    sound += some
+                    n_left -= 1
+                case joined:
+                    self._joined += joined
+        return sound
 
     def run(self, schedule: Schedule, show: Callable[[], None]) -> None:
         """Have everything computed that is left to compute."""
-        self._tell(schedule, [Joined(rank) for rank in self._ranks])
+        self._tell(schedule, self._joined)
         while not schedule.finished:
             self._tell(schedule, self._receive(show))
 
@@ -206,7 +224,7 @@ class Team:
         if isinstance(message, Failed):
             log.error("rank %d on %s:\n%s", rank, message.host, message.details)
             raise WorkerFailedError(rank, message.host, message.problem)
-        return message
+        return [Joined(rank, message.host, message.cores)] if isinstance(message, Ready) else message
 
 
 # -------------------------------------------------------------------------------------------- the workers
@@ -219,6 +237,7 @@ def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew]) -> None:
     try:
         if not isinstance(orders, Stop):
             crew = crew_of(orders)
+            comm.send(Ready(socket.gethostname(), frozenset(os.sched_getaffinity(0))), MASTER)
             try:
                 _obey(comm, crew)
             finally:

@@ -62,7 +62,7 @@ class Progress:
         if self._live:
             self._live.update(n_done / max(1, self._n_total), facts, self._workers())
         else:
-            computing = f"{len(self._schedule.computing)}/{self._schedule.n_workers}"
+            computing = f"{len(self._schedule.computing)}/{len(self._schedule.host)}"
             log.info(" ".join(f"{key}={value}" for key, value in {**facts, "computing": computing}.items()))
 
     def _workers(self) -> list[str]:

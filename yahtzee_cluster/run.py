@@ -148,7 +148,7 @@ def _compute(team: Team | Alone, n_ranks: int, job: Job, as_json: bool) -> str:
             job.threads, job.cache, directory,
         )  # fmt: skip
         done = _sound(team, store)
-        schedule = Schedule.of(store.partition, done)
+        schedule = Schedule.of(store.partition, done, job.threads)
         progress = Progress(schedule, store)
         try:
             team.run(schedule, progress)

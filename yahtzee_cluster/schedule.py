@@ -5,12 +5,15 @@ The longest remaining path goes first: no run is shorter than its longest chain 
 Among classes whose paths are as good as equal, a worker gets the one for which it must read least.
 While it computes, it is told which class would suit it next and may load for that in advance; but no class is promised,
 so that no worker ever waits while a class is ready.
+
+Where a host has more workers than cores, only as many compute at a time as it has cores: more would only take turns,
+and each would read for itself what another one has in its cache.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,9 +30,11 @@ N_COMPARED = 16
 
 @dataclass(frozen=True)
 class Joined:
-    """A worker has nothing in its cache and asks for work."""
+    """A worker has nothing in its cache and asks for work; it runs on these cores of a host, if it says so."""
 
     worker: int
+    host: str = ""
+    cores: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -105,8 +110,12 @@ class Schedule:
         dependencies: Mapping[ClassId, Sequence[ClassId]],
         costs: Mapping[ClassId, float],
         done: Collection[ClassId] = (),
+        n_threads: int = 1,
     ) -> None:
-        """`dependencies` lists all classes, each after those that it depends on; `costs` are in any unit of time."""
+        """`dependencies` lists all classes, each after those that it depends on; `costs` are in any unit of time.
+
+        Each worker computes with so many threads.
+        """
         self.dependencies = dependencies
         self.costs = costs
         self.done = set(done)
@@ -121,7 +130,10 @@ class Schedule:
         self.slack = sum(costs.values()) / max(1, len(costs))
         """Paths that differ by no more than this, an average class, count as equal."""
 
-        self.n_workers = 0
+        self.n_threads = n_threads
+        self.host: dict[int, str] = {}
+        self.cores: defaultdict[str, set[int]] = defaultdict(set)
+        self.n_computing: Counter[str] = Counter()
         self.idle: dict[int, None] = {}
         self.computing: dict[int, ClassId] = {}
         self.writing: set[ClassId] = set()
@@ -135,10 +147,10 @@ class Schedule:
         self._ready = sorted((-self.path[cls], cls) for cls in todo if not self._n_missing[cls])
 
     @classmethod
-    def of(cls, partition: Partition, done: Collection[ClassId] = ()) -> Schedule:
+    def of(cls, partition: Partition, done: Collection[ClassId] = (), n_threads: int = 1) -> Schedule:
         """The schedule of a table, some classes of which may be there already."""
         costs = {c: float(partition.n_values[c] + CLASS_OVERHEAD) for c in partition.classes}
-        return cls({c: partition.dependencies(c) for c in partition.classes}, costs, done)
+        return cls({c: partition.dependencies(c) for c in partition.classes}, costs, done, n_threads)
 
     @property
     def finished(self) -> bool:
@@ -149,11 +161,13 @@ class Schedule:
         """Take note of what happened; say what is to be done now."""
         instructions: list[Instruction] = []
         match event:
-            case Joined(worker):
-                self.n_workers += 1
+            case Joined(worker, host, cores):
+                self.host[worker] = host
+                self.cores[host] |= cores
                 self.idle[worker] = None
             case Solved(worker, cls):
                 assert self.computing.pop(worker) == cls
+                self.n_computing[self.host[worker]] -= 1
                 self.writing.add(cls)
                 self.caching[cls].add(worker)
                 self.idle[worker] = None
@@ -166,6 +180,21 @@ class Schedule:
             case Evicted(worker, cls):
                 self.caching[cls].discard(worker)
         return instructions + self._assign() + self._look_ahead()
+
+    @property
+    def n_at_once(self) -> int:
+        """How many workers can compute at the same time."""
+        return sum(min(n, self._room(host)) for host, n in Counter(self.host.values()).items())
+
+    def _has_core(self, worker: int) -> bool:
+        """Whether there is a core for a worker; more workers than cores would only take turns."""
+        host = self.host[worker]
+        return self.n_computing[host] < self._room(host)
+
+    def _room(self, host: str) -> int:
+        """How many workers a host has cores for; as many as there are where nothing is known of its cores."""
+        cores = self.cores[host]
+        return max(1, len(cores) // self.n_threads) if cores else len(self.host)
 
     def _commit(self, cls: ClassId) -> Iterable[Instruction]:
         self.writing.remove(cls)
@@ -185,9 +214,10 @@ class Schedule:
 
     def _assign(self) -> list[Instruction]:
         instructions: list[Instruction] = []
-        while self._ready and self.idle:
-            worker, cls = self._best_pair(self.idle, self._longest())
+        while self._ready and (able := {worker: None for worker in self.idle if self._has_core(worker)}):
+            worker, cls = self._best_pair(able, self._longest())
             del self.idle[worker]
+            self.n_computing[self.host[worker]] += 1
             self._ready.remove((-self.path[cls], cls))
             self._forget_preload(self._preloaders.get(cls))
             self._forget_preload(worker)
@@ -197,7 +227,7 @@ class Schedule:
 
     def _look_ahead(self) -> list[Instruction]:
         instructions: list[Instruction] = []
-        if len(self._ready) <= max(self.n_workers, len(self._preloaders)):
+        if len(self._ready) <= max(self.n_at_once, len(self._preloaders)):
             return instructions  # whoever becomes idle next would have to take what another one loads for
         waiting = {worker: None for worker in self.computing if worker not in self.preloading}
         while waiting and len(self._ready) > len(self._preloaders):
@@ -239,7 +269,8 @@ class Schedule:
         """State what always holds; for tests, after any event."""
         ready = [cls for _, cls in self._ready]
         assert self._ready == sorted(self._ready)
-        assert not (ready and self.idle), "a worker idles while a class is ready"
+        assert not (ready and any(map(self._has_core, self.idle))), "a worker and a core idle while a class is ready"
+        assert self.n_computing == Counter(self.host[worker] for worker in self.computing)
         assert not set(self.idle) & set(self.computing)
         stages = [*self.done, *self.writing, *self.computing.values(), *ready]
         assert len(stages) == len(set(stages)), "a class is in two stages"
