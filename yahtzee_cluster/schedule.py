@@ -227,6 +227,8 @@ class Schedule:
 
     def _look_ahead(self) -> list[Instruction]:
         instructions: list[Instruction] = []
+        for worker in [worker for worker in self.preloading if worker in self.idle]:
+            self._forget_preload(worker)  # another one took the core
         if len(self._ready) <= max(self.n_at_once, len(self._preloaders)):
             return instructions  # whoever becomes idle next would have to take what another one loads for
         waiting = {worker: None for worker in self.computing if worker not in self.preloading}
