@@ -164,7 +164,7 @@ cdef class Moments:
         self.bonus = anchors.bonus
 
     def solve(self, Py_ssize_t free, successors, out):
-        """Fill `out` for one set; `successors[c]` holds the values of the set without category c, where that is free."""
+        """Fill `out` for one set; `successors[c]` holds the values of the set without category c, if that is free."""
         cdef Turn turn = self.turn
         if not 0 < free <= turn.all_free:
             raise KernelArgumentError(f"free: expected 1 to {turn.all_free}, found {free}")

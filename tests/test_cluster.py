@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -210,3 +211,24 @@ def test_bad_job_files(line: str, expected: str, tmp_path: Path) -> None:
     assert result.returncode == 2
     assert expected in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("n_ranks", [1, 3])
+def test_live_display(n_ranks: int, tmp_path: Path) -> None:
+    """On a terminal one sees what is done, how fast, and what each rank does, behind mpirun too."""
+    ours, theirs = pty.openpty()
+    launcher = [MPIRUN, "-n", str(n_ranks)] if n_ranks > 1 else []
+    command = [*launcher, sys.executable, *RUN, "--rules", "yaht", "--store", str(tmp_path / "table")]
+    variables = os.environ | PERMITTED | {"TERM": "xterm"}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=variables) as job:
+        os.close(theirs)
+        seen = b""
+        try:
+            while more := os.read(ours, 65536):
+                seen += more
+        except OSError:  # the other side is closed
+            pass
+        assert job.wait(60) == 0
+    os.close(ours)
+    for word in (b" classes   ", b" values/s   ", b" s left", b"computes "):
+        assert word in seen

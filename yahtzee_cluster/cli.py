@@ -133,6 +133,8 @@ def _value(options: argparse.Namespace) -> str:
     free = table.rules.all_free & ~used
     if options.upper is None and table.problem.anchors.bonus and used & ~table.rules.lower_boxes:
         raise UsageError("upper: say how many points the used upper categories hold, with --upper")
+    if options.chip and table.problem.anchors.place[free, 1] < 0:
+        raise UsageError("chip: the Yahtzee box is not used, or this game has no use for it")
     anchor = Anchor(free, options.upper or 0, options.chip)
     asked = {"used": _listed(used, table.rules), "upper": options.upper or 0, "chip": options.chip}
     if table.objective == "maxprob":

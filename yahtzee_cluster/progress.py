@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TextIO
 
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.schedule import Schedule
@@ -17,19 +20,21 @@ log = logging.getLogger(__name__)
 LIVE_EVERY_S = 0.2
 LINE_EVERY_S = 10.0
 WORKERS_SHOWN = 16
+LAUNCHERS = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"}
 
 
 class Progress:
     """Shows how far a schedule has come; call it as often as you like."""
 
-    def __init__(self, schedule: Schedule, store: Store, live: bool | None = None) -> None:
+    def __init__(self, schedule: Schedule, store: Store) -> None:
         self._schedule = schedule
         self._store = store
         self._n_values = store.partition.n_values
         self._n_total = sum(self._n_values.values())
         self._n_at_start = self._n_done()
         self._started = self._shown = monotonic()
-        self._live = _LiveDisplay() if (sys.stderr.isatty() if live is None else live) else None
+        terminal = find_terminal()
+        self._live = _LiveDisplay(terminal) if terminal else None
 
     def __call__(self) -> None:
         """Show something, if it is time to."""
@@ -77,14 +82,31 @@ class Progress:
         return self._store.place(cls).name
 
 
+def find_terminal() -> TextIO | None:
+    """The terminal that somebody looks at, if there is one; a launcher of ranks keeps it to itself."""
+    if sys.stderr.isatty():
+        return sys.stderr
+    process = os.getppid()
+    try:
+        while process > 1:
+            _, name, rest = re.split(r"[()]", Path(f"/proc/{process}/stat").read_text(encoding="utf-8"), maxsplit=2)
+            if name in LAUNCHERS:
+                terminal = Path(f"/proc/{process}/fd/2").resolve().open("w", encoding="utf-8")
+                return terminal if terminal.isatty() else None
+            process = int(rest.split()[1])
+    except (OSError, ValueError):
+        pass
+    return None
+
+
 class _LiveDisplay:
     """A bar and a line for each worker, drawn over and over in the same place."""
 
-    def __init__(self) -> None:
+    def __init__(self, terminal: TextIO) -> None:
         from rich.console import Console  # only where it is seen
         from rich.live import Live
 
-        self._live = Live(console=Console(stderr=True), auto_refresh=False, transient=True)
+        self._live = Live(console=Console(file=terminal), auto_refresh=False, transient=True)
         self._live.start()
 
     def update(self, share: float, facts: Mapping[str, str], workers: list[str]) -> None:
