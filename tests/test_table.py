@@ -1,0 +1,160 @@
+"""Tables on disk, asked and verified: small games, where the judge can say everything."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SMALL
+from numpy.typing import NDArray
+
+from yahtzee_cluster import reference
+from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.recurrence import Block
+from yahtzee_cluster.rules import load_rules, parse_rules, rules_of
+from yahtzee_cluster.table import Table, open_table
+from yahtzee_cluster.verify import verify
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def computed(name: str, objective: str, path: Path) -> Table:
+    rules = path.with_suffix(".toml")
+    rules.write_text(SMALL[name])
+    flags = ["--rules", rules, "--objective", objective, "--target", 60, "--G", 2, "--store", path]
+    assert run("yahtzee_cluster.run", *flags).returncode == 0
+    return open_table(path)
+
+
+def changed(table: Table, subset: int, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> tuple[str, ...]:
+    """What is found when the values of a subset are changed, and committed as if they were right."""
+    cls = table.store.partition.class_of(subset)
+    sound = table.store.block(cls)
+    wrong = Block(sound.subsets, sound.starts, sound.values.copy())
+    wrong[subset][:] = change(sound[subset])
+    table.store.prepare()
+    table.store.remove(cls)
+    table.store.write(cls, wrong)
+    complaints = verify(table, n_sampled=40, seed=1).complaints
+    table.store.remove(cls)
+    table.store.write(cls, sound)
+    return complaints
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_probabilities_are_the_judge_s(name: str, tmp_path: Path) -> None:
+    """From the start of every small game, the curve is what the judge finds, and the whole table verifies."""
+    table = computed(name, "maxprob", tmp_path / "table")
+    rules = parse_rules(SMALL[name], name)
+    assert table.rules == rules
+    judge = reference.maxprob(rules)
+    curve = table.curve()
+    for need in (0, 1, 5, 12, 20, 33, 60):
+        assert curve[need] == pytest.approx(judge(rules.all_free, 0, False, need), rel=1e-12, abs=0)
+    verdict = verify(table, n_sampled=5, seed=7)
+    assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, 5)
+
+
+@pytest.mark.parametrize("name", ["exact", "free"])
+def test_expected_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
+    """A table of expected scores holds the judge's moments, and verifies."""
+    table = computed(name, "expected", tmp_path / "table")
+    rules = table.rules
+    judged = reference.moments(rules)(rules.all_free, 0, False)
+    assert table.moments(Anchor(rules.all_free, 0, False)) == pytest.approx(judged, rel=1e-12)
+    verdict = verify(table, n_sampled=3, seed=7)
+    assert (verdict.complaints, verdict.n_judged) == ((), 6)
+    with pytest.raises(UsageError, match="holds expected, not probabilities"):
+        table.curve()
+
+
+def test_wrong_values_are_found(tmp_path: Path) -> None:
+    """A value that is wrong is found although its digest fits: by what must hold of it, or by the judge."""
+    table = computed("plain", "maxprob", tmp_path / "table")
+    assert "and the judge finds" in changed(table, 0b111, lambda values: values * (1 - 1e-9))[0]
+    assert "holds values that are no probabilities" in changed(table, 0b111, lambda values: values + 1)[0]
+    assert "a higher need is more probable than a lower one" in changed(table, 0b111, lambda values: values[::-1])[0]
+    assert verify(table, n_sampled=40, seed=1).complaints == ()
+
+
+def test_flipped_byte(tmp_path: Path) -> None:
+    """A flipped byte is found by verify, and computed again by the same command, alone of all classes."""
+    table = computed("free", "maxprob", tmp_path / "table")
+    digest = table.store.table_digest
+    shard = table.store.place(table.store.partition.class_of(0b0110)) / "c.0"
+    content = bytearray(shard.read_bytes())
+    content[11] ^= 4
+    shard.write_bytes(content)
+    result = run("yahtzee_cluster", "verify", "--store", table.path)
+    assert result.returncode == 1
+    assert "is damaged; run the same command again to compute it anew" in result.stderr
+    flags = ["--rules", tmp_path / "table.toml", "--target", 60, "--store", table.path, "--json"]
+    again = run("yahtzee_cluster.run", *flags)
+    summary = json.loads(again.stdout)
+    assert (summary["classes_computed"], summary["table_sha256"]) == (1, digest)
+    assert "is damaged and will be computed again" in again.stderr
+
+
+def test_rows_agree_with_classes(tmp_path: Path) -> None:
+    """Every row that the index names is what reading the class gives."""
+    table = computed("forced", "maxprob", tmp_path / "table")
+    columns = table.problem.row_index()
+    for subset, offset, length in zip(columns["subset"], columns["offset"], columns["length"], strict=True):
+        cls = table.store.partition.class_of(int(subset))
+        start = table.store.start(int(subset)) + int(offset)
+        whole = table.store.block(cls)[int(subset)]
+        assert np.array_equal(table.store.row(cls, start, start + int(length)), whole[offset : offset + length])
+
+
+REFUSED = {
+    "no table": (["--store", "none", "--need", "3"], "none: holds no table; `python -m yahtzee_cluster.run"),
+    "no need": ([], "need: say how many points are still needed, with --need"),
+    "need too high": (["--need", "61"], "need: this table goes up to 60, found 61"),
+    "unknown": (["--used", "kings", "--need", "3"], "used: no category 'kings'; there are ones, twos, house, five"),
+    "twice": (["--used", "house,house", "--need", "3"], "used: house is named twice"),
+    "upper missing": (["--used", "ones", "--need", "3"], "upper: say how many points the used upper categories hold"),
+    "upper impossible": (["--used", "ones", "--upper", "6", "--need", "3"], "cannot bring an upper total of 6"),
+    "chip too early": (["--chip", "--need", "3"], "chip: the Yahtzee box is not used, or this game has no use for it"),
+}
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """Questions about states that do not exist are refused in one line that says why."""
+    table = computed("free", "maxprob", tmp_path / "table")
+    for flags, expected in REFUSED.values():
+        store = [] if "--store" in flags else ["--store", table.path]
+        result = run("yahtzee_cluster", "value", *store, *flags)
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
+        assert expected in result.stderr
+
+
+def test_incomplete_table(tmp_path: Path) -> None:
+    """Of a table that is not complete, status and verify say what is there; a value that is not there is refused."""
+    table = computed("free", "maxprob", tmp_path / "table")
+    table.store.prepare()
+    table.store.remove(table.store.partition.class_of(table.rules.all_free))
+    status = json.loads(run("yahtzee_cluster", "status", "--store", table.path, "--json").stdout)
+    assert (status["classes_done"], status["table_sha256"]) == (status["classes"] - 1, None)
+    assert status["rules"] == "free"
+    verified = run("yahtzee_cluster", "verify", "--store", table.path)
+    assert verified.stdout == f"classes    {status['classes'] - 1} of {status['classes']} there, all sound\n"
+    curve = run("yahtzee_cluster", "curve", "--store", table.path)
+    assert curve.returncode == 1
+    assert "run the same command again to compute it anew" in curve.stderr
+
+
+def test_identity_keeps_what_the_game_is() -> None:
+    """The rules in a store make the same game again, whatever was published of it."""
+    for name in ("yahtzee", "yatzy", "kniffel"):
+        rules = load_rules(name)
+        table = json.loads(json.dumps(rules.table))
+        assert "source" not in table
+        again = rules_of(table, "test")
+        assert (again.categories, again.joker, again.upper_bonus) == (rules.categories, rules.joker, rules.upper_bonus)
