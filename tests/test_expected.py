@@ -15,7 +15,8 @@ from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
+from yahtzee_cluster.objectives.expected import Expected, ExpectedTable, solve_expected
+from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import Category, Rules, load_rules, preset_names
 
 TABLES: dict[str, ExpectedTable] = {}
@@ -241,3 +242,37 @@ def test_certain_games_have_no_deviation() -> None:
     boxes = tuple(Category(name=str(i), points=997) for i in range(8))
     table = solve_expected(Rules("certain", boxes))
     assert (table.mean[table.start], table.std(table.start)) == (pytest.approx(8 * 997), 0.0)
+
+
+def test_one_set_at_a_time(small_rules: Rules) -> None:
+    """Solved one set of free categories at a time, as a job does, the table has the same bits."""
+    whole = solve_expected(small_rules)
+    problem = Expected(small_rules)
+    layers, solve = problem.partition(0), problem.solver()
+    below: Block | None = None
+    for layer in layers.classes:
+        starts = layers.starts(layer)
+        block = Block(layers.members(layer), starts, np.full(starts[-1], np.nan))
+        solve(block, [below] * len(small_rules.categories))
+        assert problem.complaint(block) is None
+        for free in block.subsets.tolist():
+            mean, second_moment = np.split(block[free], 2)
+            assert np.array_equal(mean, whole.mean[problem.places(free)])
+            assert np.array_equal(second_moment, whole.second_moment[problem.places(free)])
+        below = block
+
+
+def test_bad_sets() -> None:
+    """The kernel for single sets refuses wrong sets, and arrays of another type or length."""
+    problem = Expected(load_rules("yacht"))
+    moments = uppers.Moments(problem.new_turn(), problem.anchors)
+    nothing, out = np.zeros(2), np.empty(2)
+    moments.solve(1, [nothing] * 12, out)
+    with pytest.raises(KernelArgumentError, match="free: expected 1 to 4095, found 0"):
+        moments.solve(0, [nothing] * 12, out)
+    with pytest.raises(KernelArgumentError, match=r"successors\[0\]: expected shape \(2\), found \(3,\)"):
+        moments.solve(1, [np.zeros(3)] * 12, out)
+    with pytest.raises(KernelArgumentError, match=r"out: expected shape \(2\), found \(1,\)"):
+        moments.solve(1, [nothing] * 12, np.empty(1))
+    with pytest.raises(KernelArgumentError, match=r"successors\[0\]: expected an array"):
+        moments.solve(1, [None] * 12, out)

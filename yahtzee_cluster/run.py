@@ -59,13 +59,9 @@ class Orders:
     cache_bytes: int
     n_threads: int
 
-    def problem(self) -> Recurrence:
-        """What is to be computed."""
-        return problem_of(self.objective, self.rules, self.target)
-
-    def crew(self, rank: int, problem: Recurrence | None = None) -> Crew:
+    def crew(self, rank: int) -> Crew:
         """The one that works on it on this rank."""
-        problem = problem or self.problem()
+        problem = problem_of(self.objective, self.rules, self.target)
         store = Store(self.directory, problem.partition(self.fixed))
         return Crew(problem, store, self.cache_bytes, self.n_threads, rank)
 
