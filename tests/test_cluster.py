@@ -14,6 +14,8 @@ import pytest
 from conftest import SMALL
 from launch import MPIRUN, PERMITTED, mpirun
 
+from yahtzee_cluster.job import read_job
+
 RUN = ["-m", "yahtzee_cluster.run"]
 YACHT = [*RUN, "--rules", "yacht", "--target", "300"]
 YACHT_SHA256 = "30d493d74b7ce708ade9d65a3e95f326601c53e5a5377a71cb641e68840e65b6"
@@ -190,6 +192,16 @@ def test_job_file(tmp_path: Path) -> None:
     job.write_text('rules = "my.toml"\ntarget = 20\nG = ["any"]\ncache = "1MB"\nthreads = 2\nobjective = "maxprob"\n')
     result = summary(alone(*RUN, "--job", job, "--target", "30", "--store", tmp_path / "table", "--json"))
     assert (result["target"], result["G"], result["threads"]) == (30, ["any"], 2)
+
+
+def test_named_jobs(tmp_path: Path) -> None:
+    """Every file under jobs/ is a job; the quick one runs, and prints the published mean and deviation."""
+    jobs = Path(__file__).parent.parent / "jobs"
+    targets = {path.name: read_job(str(path)).target for path in jobs.glob("*.toml")}
+    assert targets["maxprob-800.toml"] == 800
+    assert targets["maxprob-all.toml"] == 1575
+    result = mpirun(3, [*RUN, "--job", jobs / "expected.toml", "--store", tmp_path / "table"])
+    assert "mean       254.5896   published 254.5896\nstd        59.6117   published 59.6117\n" in result.stdout
 
 
 @pytest.mark.parametrize(
