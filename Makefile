@@ -26,10 +26,10 @@ endif
 run: setup ## run the main job on 16 ranks, RANKS=… on another number (half a minute, 1.5 GB in runs/)
 	@$(PERMITTED) $(MPIRUN) -n $(RANKS) $(BIN)/python -m yahtzee_cluster.run --G 5 --target 800
 
-test: setup ## run all tests (four minutes)
+test: setup ## run all tests (four minutes, 3 GB of temporary files)
 	@$(BIN)/python -m pytest
 
-check: ## run what CI runs: linters, types, checked kernels, tests (five minutes)
+check: ## run what CI runs: linters, types, checked kernels, tests (eight minutes)
 	@.ci/run
 
 lint: setup
@@ -44,7 +44,7 @@ checked-kernels: setup
 	@tools/checked-kernels.sh debug
 	@tools/checked-kernels.sh sanitize
 
-bench: setup ## measure kernels and jobs and print JSON lines (five minutes)
+bench: setup ## measure kernels and jobs and print JSON lines (three minutes)
 	@$(BIN)/python benchmarks/bench.py
 
 format: setup ## put the Python sources into their standard form

@@ -280,6 +280,13 @@ def test_digests_add_up_and_tell_blocks_apart(lengths: list[int], cuts: list[int
     assert digest(block) != before
 
 
+def test_digest_sees_bits() -> None:
+    """Zeros of either sign are equal numbers, and have different digests."""
+    zeros = [Block(np.array([3]), np.array([0, 1]), np.array([zero])) for zero in (0.0, -0.0)]
+    assert [digest(block) for block in zeros] == [digest_of(3, block.values) for block in zeros]
+    assert digest(zeros[0]) != digest(zeros[1])
+
+
 # ---------------------------------------------------------------------------------------------------- damage
 
 
@@ -350,6 +357,14 @@ def replace_by_file(path: Path) -> None:
     path.write_bytes(b"")
 
 
+def change_metadata(**fields: object) -> Callable[[Path], object]:
+    def change(place: Path) -> None:
+        metadata = json.loads((place / "zarr.json").read_bytes())
+        (place / "zarr.json").write_text(json.dumps(metadata | fields))
+
+    return change
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "shard is gone": lambda place: (place / SHARD).unlink(),
     "shard is a directory": lambda place: replace_by_directory(place / SHARD),
@@ -358,6 +373,8 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "class is empty": replace_by_directory,
     "class is a file": replace_by_file,
     "metadata are gone": lambda place: (place / "zarr.json").unlink(),
+    "metadata of fewer values": change_metadata(shape=[3]),
+    "metadata of other values": change_metadata(data_type="int64", fill_value=0),
     "metadata are a directory": lambda place: replace_by_directory(place / "zarr.json"),
 }
 TEXTS = [b"", b"{", b"\xff\xfe", b"[]", b"1", b"null", b"[" * 100_000, b'{"attributes": 1}', b'{"attributes": null}',

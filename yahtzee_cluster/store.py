@@ -323,12 +323,12 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
             raise StoreRefusedError(f"{path}: holds other things; name an empty or a new directory with --store")
         with _lock(path / LOCK):
             store = Store(path, problem.partition(fixed))
-            store.prepare()
             header = read_header(path)
+            if header is not None:
+                _compare(path, header, problem, fixed)
+            store.prepare()
             if header is None:
                 _begin(store, problem, provenance)
-            else:
-                _compare(path, header, problem, fixed)
             yield store
             shutil.rmtree(path / ASIDE, ignore_errors=True)
     except OSError as error:
