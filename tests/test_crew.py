@@ -18,6 +18,7 @@ from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.schedule import Joined, Schedule
 from yahtzee_cluster.serial import Alone
+from yahtzee_cluster.stopping import StopRequest
 from yahtzee_cluster.store import SHARD, Store, claim
 from yahtzee_cluster.worker import bytes_at_once
 
@@ -58,6 +59,7 @@ class Orders:
     store: Store
     cache_bytes: int = LARGE
     n_threads: int = 1
+    lease_s: float = 30
 
     def crew(self, rank: int) -> Crew:
         """The crew of one rank."""
@@ -72,7 +74,7 @@ def smallest_cache(problem: Recurrence, fixed: int) -> int:
 
 def compute(path: Path, problem: Recurrence, fixed: int, cache_bytes: int = LARGE, n_threads: int = 1) -> Usage:
     """Compute what is missing or damaged, as a run in one process does."""
-    alone = Alone()
+    alone = Alone(StopRequest())
     with claim(path, problem, fixed, {}) as store:
         alone.begin(Orders(problem, store, cache_bytes, n_threads))
         try:
@@ -80,7 +82,7 @@ def compute(path: Path, problem: Recurrence, fixed: int, cache_bytes: int = LARG
             done = alone.check(committed)
             for cls in set(committed) - set(done):
                 store.remove(cls)
-            alone.run(Schedule.of(store.partition, done), lambda: None)
+            alone.run(Schedule.of(store.partition, done), store, lambda: None)
         finally:
             usage = alone.dismiss()
         return usage
@@ -189,15 +191,17 @@ def test_resumed(
     assert compute(tmp_path, problem, fixed).n_computed == 0
 
 
-def test_finish(digests: dict[bool, str], tmp_path: Path) -> None:
-    """A crew that is told to finish commits the class that it had begun, and no other; the next run goes on."""
+def test_stop(digests: dict[bool, str], tmp_path: Path) -> None:
+    """A crew that is told to stop commits the class that it had begun, and no other; the next run goes on."""
     problem = Tours()
     with claim(tmp_path, problem, 0, {}) as store:
         crew = Orders(problem, store).crew(0)
         schedule = Schedule.of(store.partition)
         for instruction in schedule.handle(Joined(0)):
             crew.handle(instruction)
-        crew.finish()
+        crew.stop()
+        while not crew.at_rest:
+            crew.wait(1)
         crew.close()
         assert store.committed == [store.partition.classes[0]]
         assert crew.usage.n_computed == 1
@@ -209,7 +213,7 @@ def test_finish(digests: dict[bool, str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_interrupted_after_any_class(n_threads: int, n_done: int, digests: dict[bool, str], tmp_path: Path) -> None:
     """A run that is interrupted after any class leaves sound classes, none of which is ever computed again."""
-    problem, fixed, alone = Tours(), 0b00010, Alone()
+    problem, fixed, alone = Tours(), 0b00010, Alone(StopRequest())
     with claim(tmp_path, problem, fixed, {}) as store:
         schedule = Schedule.of(store.partition)
 
@@ -219,7 +223,7 @@ def test_interrupted_after_any_class(n_threads: int, n_done: int, digests: dict[
 
         alone.begin(Orders(problem, store, smallest_cache(problem, fixed), n_threads))
         with pytest.raises(KeyboardInterrupt):
-            alone.run(schedule, interrupt)
+            alone.run(schedule, store, interrupt)
         first = alone.dismiss()
         assert n_done <= first.n_computed == len(store.committed)
         assert all(map(store.is_sound, store.committed))
@@ -298,7 +302,7 @@ def test_store_that_cannot_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_store_that_disappears(digests: dict[bool, str], tmp_path: Path) -> None:
     """A table that is moved away in the middle ends the run with the class and the cause; moved back, it goes on."""
-    problem, path, elsewhere, alone = Tours(), tmp_path / "table", tmp_path / "elsewhere", Alone()
+    problem, path, elsewhere, alone = Tours(), tmp_path / "table", tmp_path / "elsewhere", Alone(StopRequest())
     with claim(path, problem, 0, {}) as store:
         schedule = Schedule.of(store.partition)
 
@@ -308,7 +312,7 @@ def test_store_that_disappears(digests: dict[bool, str], tmp_path: Path) -> None
 
         alone.begin(Orders(problem, store))
         with pytest.raises(ClassFailedError, match=r"could not write class 0.-0: FileNotFoundError: ") as caught:
-            alone.run(schedule, disappear)
+            alone.run(schedule, store, disappear)
         assert caught.value.action == "write"
         alone.dismiss()
     elsewhere.rename(path)
@@ -337,14 +341,14 @@ def test_dismissed_after_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         time.sleep(0.05)
         raise OSError(28, "No space left on device")
 
-    problem, fixed, alone = Slow(), 0b11111, Alone()
+    problem, fixed, alone = Slow(), 0b11111, Alone(StopRequest())
     with claim(tmp_path, problem, fixed, {}) as store:
         first = store.partition.classes[0]
         store.write(first, Block(store.partition.members(first), store.partition.starts(first), np.empty(0)))
         monkeypatch.setattr(Store, "write", full)
         alone.begin(Orders(problem, store))
         with pytest.raises(ClassFailedError, match="could not write class 01-"):
-            alone.run(Schedule.of(store.partition, [first]), lambda: None)
+            alone.run(Schedule.of(store.partition, [first]), store, lambda: None)
         alone.dismiss()
 
 
@@ -356,10 +360,10 @@ def test_unreadable_class(tmp_path: Path) -> None:
         last, below = store.partition.classes[-1], store.partition.classes[-2]
         store.remove(last)
         damage(store, below)
-        alone = Alone()
+        alone = Alone(StopRequest())
         alone.begin(Orders(problem, store))
         with pytest.raises(ClassFailedError) as caught:
-            alone.run(Schedule.of(store.partition, store.committed), lambda: None)
+            alone.run(Schedule.of(store.partition, store.committed), store, lambda: None)
         alone.dismiss()
     assert (caught.value.action, caught.value.name) == ("load", "04-0")
     assert "DamagedError" in caught.value.cause
@@ -373,4 +377,4 @@ def test_usage_adds_up() -> None:
 
 def test_nobody_to_dismiss() -> None:
     """A run that never began has spent nothing."""
-    assert Alone().dismiss() == Usage()
+    assert Alone(StopRequest()).dismiss() == Usage()

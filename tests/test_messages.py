@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
@@ -20,21 +21,34 @@ from yahtzee_cluster.cluster import (
     world,
 )
 from yahtzee_cluster.crew import Crew, Usage
+from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.stopping import StopRequest
 
 pytestmark = pytest.mark.mpi(min_size=3)
 
 
-def nobody(_: object) -> Crew:
-    raise LookupError("no crew to be had here")
+@dataclass(frozen=True)
+class NoCrew:
+    """Orders that nobody can follow."""
+
+    lease_s: float = 30
+
+    def crew(self, _: int) -> Crew:
+        """There is none."""
+        raise LookupError("no crew to be had here")
+
+
+def no_note(_: str) -> None:
+    """Nobody will ask what this rank was doing."""
 
 
 def on_ranks(master: Callable[[Team], None]) -> None:
     """One side does as told, the other is the real worker, whose crew cannot be made."""
     comm = world()
     if comm.rank == MASTER:
-        master(Team(comm))
+        master(Team(comm, StopRequest()))
     else:
-        run_worker(comm, nobody)
+        run_worker(comm, StopRequest(), no_note)
     leave_together(comm)
 
 
@@ -83,9 +97,9 @@ def test_a_worker_that_cannot_start() -> None:
     """A worker without a crew says so with its reason, and all of them still leave."""
 
     def master(team: Team) -> None:
-        team.begin("orders")
+        team.begin(NoCrew())
         with pytest.raises(WorkerFailedError, match=r"rank [12] on .*: LookupError: no crew to be had here; what was"):
-            team.check([])
+            team.check([ClassId(0)])
         team.dismiss()
 
     on_ranks(master)
@@ -96,16 +110,16 @@ def test_failures_carry_what_happened() -> None:
     comm = world()
     if comm.rank == MASTER:
         for rank in range(1, comm.size):
-            comm.send("orders", rank)
+            comm.send(NoCrew(), rank)
         for _ in range(1, comm.size):
             _, failed = receive(comm, IDLE_LONGEST_S)
             assert isinstance(failed, Failed)
-            assert "nobody" in failed.details
+            assert "in crew" in failed.details
             assert failed.host
         for rank in range(1, comm.size):
             comm.send(Stop(), rank)
         for _ in range(1, comm.size):
             assert isinstance(receive(comm, IDLE_LONGEST_S)[1], Leaving)
     else:
-        run_worker(comm, nobody)
+        run_worker(comm, StopRequest(), no_note)
     leave_together(comm)

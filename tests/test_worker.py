@@ -20,6 +20,7 @@ from yahtzee_cluster.schedule import (
     Evicted,
     Instruction,
     Joined,
+    Left,
     Loaded,
     Preload,
     Schedule,
@@ -83,7 +84,7 @@ class Job:
         """Begin the actions and send the events, each of which must be right."""
         worker, memory, under_way = self.workers[number], self.in_memory[number], self.under_way[number]
         for item in decided:
-            cls = ClassId(-1) if isinstance(item, Joined) else item.cls
+            cls = ClassId(-1) if isinstance(item, Joined | Left) else item.cls
             match item:
                 case Load():
                     assert cls in self.on_disk - memory

@@ -3,6 +3,8 @@
 Messages carry class ids and small facts; tables travel by way of the shared disk.
 Nobody waits inside MPI, where waiting burns a core: whoever has nothing to do looks for messages, and sleeps longer and
 longer in between.
+Whoever has nothing to say says so now and then: a rank that is silent for too long is lost, and the others go on
+without it, if their launcher lets them.
 """
 
 from __future__ import annotations
@@ -13,19 +15,25 @@ import shutil
 import socket
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import mpi4py
 
-from yahtzee_cluster.crew import ClassFailedError, Crew, Usage
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.crew import ClassFailedError, Crew, Orders, Usage
+from yahtzee_cluster.errors import RESUMES, UsageError, YahtzeeClusterError
+from yahtzee_cluster.guard import Note
 from yahtzee_cluster.partition import ClassId
-from yahtzee_cluster.schedule import Event, Instruction, Joined, Schedule
+from yahtzee_cluster.schedule import Event, Instruction, Joined, Left, Schedule
+from yahtzee_cluster.stopping import StopRequest
+from yahtzee_cluster.store import Store
+from yahtzee_cluster.watch import Watch
 
-mpi4py.rc.thread_level = "funneled"  # one thread of each rank speaks
+mpi4py.rc.initialize = False  # not before a rank has its guard, which forks
+mpi4py.rc.finalize = True
 SHARED = Path("/dev/shm")  # noqa: S108
 SHARED_BYTES = 256 << 20
 if SHARED.is_dir() and shutil.disk_usage(SHARED).total < SHARED_BYTES:
@@ -61,10 +69,11 @@ class WorkerFailedError(YahtzeeClusterError):
         self.problem = problem
 
     def __str__(self) -> str:
-        return (
-            f"rank {self.rank} on {self.host}: {self.problem}; what was committed is kept, and the same command goes "
-            "on from there"
-        )
+        return f"rank {self.rank} on {self.host}: {self.problem}; {RESUMES}"
+
+
+class AloneError(YahtzeeClusterError):
+    """Nothing is heard any more of those without whom a rank cannot go on."""
 
 
 # --------------------------------------------------------------------------------------- what ranks say
@@ -87,9 +96,22 @@ class Check:
 
 @dataclass(frozen=True)
 class Checked:
-    """These are."""
+    """These of them are."""
 
+    classes: tuple[ClassId, ...]
     sound: tuple[ClassId, ...]
+
+
+@dataclass(frozen=True)
+class Alive:
+    """Nothing, but not silence."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A worker was asked to stop."""
+
+    by: str
 
 
 @dataclass(frozen=True)
@@ -107,6 +129,11 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Lost:
+    """A worker is silent; the master says this to itself."""
+
+
+@dataclass(frozen=True)
 class Leaving:
     """A worker has finished everything that it had begun, and has spent so much in all."""
 
@@ -121,12 +148,19 @@ def library_version() -> str:
     return MPI.Get_library_version().strip("\0\n ").splitlines()[0]
 
 
+def launched() -> dict[str, int]:
+    """How many ranks a launcher has started, if there are several, by the name of the variable that says so."""
+    said = {name: os.environ.get(name, "") for name in LAUNCHED_RANKS}
+    return {name: int(number) for name, number in said.items() if number.isdecimal() and int(number) > 1}
+
+
 def world() -> Ranks:
     """All ranks, once it is sure that they were started as one job."""
+    if not MPI.Is_initialized():
+        MPI.Init_thread(MPI.THREAD_FUNNELED)  # one thread of each rank speaks
     comm = MPI.COMM_WORLD
-    for name in LAUNCHED_RANKS:
-        number = os.environ.get(name, "")
-        if comm.size == 1 and number.isdecimal() and int(number) > 1:
+    for name, number in launched().items():
+        if comm.size == 1:
             raise UsageError(
                 f"{name} says that {number} ranks were started, but they do not find each other: start them with the "
                 "mpirun of the MPI that mpi4py uses (.venv/bin/mpirun after `make setup`), or with srun --mpi=pmi2"
@@ -134,11 +168,12 @@ def world() -> Ranks:
     return comm
 
 
-def receive(comm: Ranks, longest_s: float, meanwhile: Callable[[], None] = lambda: None) -> tuple[int, Any]:
-    """The next message and where it comes from; `meanwhile` is called now and then until there is one."""
+def receive(
+    comm: Ranks, longest_s: float, meanwhile: Callable[[], tuple[int, Any] | None] = lambda: None
+) -> tuple[int, Any]:
+    """The next message and where it comes from; `meanwhile` is called now and then, and may come up with one."""
     pause = SHORTEST_S
-    while not (message := receive_now(comm)):
-        meanwhile()
+    while not (message := receive_now(comm) or meanwhile()):
         time.sleep(pause)
         pause = min(2 * pause, longest_s)
     return message
@@ -165,109 +200,227 @@ def leave_together(comm: Ranks) -> None:
 class Team:
     """The workers, as the master sees them."""
 
-    def __init__(self, comm: Ranks) -> None:
+    def __init__(self, comm: Ranks, request: StopRequest) -> None:
         self._comm = comm
-        self._ranks = range(1, comm.size)
-        self.n_workers = len(self._ranks)
+        self._request = request
+        self._watch = Watch(range(1, comm.size))
         self._joined: list[Event] = []
         self._usage: Usage | None = None
+        self.n_workers = comm.size - 1
+        self.broken = False
+        """Whether some rank will not leave together with the others."""
 
-    def begin(self, orders: object) -> None:
+    def begin(self, orders: Orders) -> None:
         """Tell all workers what they need to know before they can do anything."""
-        for rank in self._ranks:
-            self._comm.send(orders, rank)
+        self._watch.limit_s = orders.lease_s
+        self._tell_all(orders)
 
     def check(self, classes: Sequence[ClassId]) -> list[ClassId]:
         """Those of the classes on disk that are as they were committed."""
-        for rank in self._ranks:
-            self._comm.send(Check(tuple(classes[rank - 1 :: self.n_workers])), rank)
         sound: list[ClassId] = []
-        n_left = self.n_workers
-        while n_left:
+        asked = self._share_out(classes)
+        while asked:
             match self._receive():
-                case Checked(some):
-                    sound += some
-                    n_left -= 1
-                case joined:
+                case _, Checked(some, some_sound):
+                    sound += some_sound
+                    for cls in some:
+                        asked.pop(cls, None)
+                case lost, Lost():
+                    asked |= self._share_out([cls for cls, rank in asked.items() if rank == lost])
+                case _, joined:
                     self._joined += joined
         return sound
 
-    def run(self, schedule: Schedule, show: Callable[[], None]) -> None:
+    def run(self, schedule: Schedule, store: Store, show: Callable[[], None]) -> None:
         """Have everything computed that is left to compute."""
-        self._tell(schedule, self._joined)
+        self._handle(schedule, self._joined)
         while not schedule.finished:
-            self._tell(schedule, self._receive(show))
+            rank, message = self._receive(show)
+            self._handle(schedule, [_parting(rank, schedule, store)] if isinstance(message, Lost) else message)
 
     def dismiss(self) -> Usage:
-        """Let all workers finish what they have begun, and leave; say what they have spent."""
+        """Let all workers finish what they have begun, as far as there is time, and leave; say what they have spent."""
         if self._usage is None:
-            for rank in self._ranks:
-                self._comm.send(Stop(), rank)
-            self._usage, n_left = Usage(), self.n_workers
-            while n_left:
-                _, message = receive(self._comm, MASTER_LONGEST_S)
-                if isinstance(message, Leaving):
-                    self._usage += message.usage
-                    n_left -= 1
+            self._usage = Usage()
+            self._tell_all(Stop())
+            with suppress(TimeoutError):
+                while self._watch.others:
+                    rank, message = self._hear(self._request.check_time)
+                    if isinstance(message, Leaving):
+                        self._usage += message.usage
+                        self._watch.forget(rank)
+            self.broken |= bool(self._watch.others)
         return self._usage
 
-    def _tell(self, schedule: Schedule, events: Sequence[Event]) -> None:
+    def _share_out(self, classes: Sequence[ClassId]) -> dict[ClassId, int]:
+        """Have classes checked; say by whom each."""
+        ranks = self._watch.others
+        for n, rank in enumerate(ranks):
+            self._tell(rank, Check(tuple(classes[n :: len(ranks)])))
+        return {cls: rank for n, rank in enumerate(ranks) for cls in classes[n :: len(ranks)]}
+
+    def _handle(self, schedule: Schedule, events: Sequence[Event]) -> None:
         orders: dict[int, list[Instruction]] = {}
         for event in events:
             for instruction in schedule.handle(event):
                 orders.setdefault(instruction.worker, []).append(instruction)
         for rank, instructions in orders.items():
-            self._comm.send(instructions, rank)
+            self._tell(rank, instructions)
 
-    def _receive(self, show: Callable[[], None] = lambda: None) -> Any:
-        rank, message = receive(self._comm, MASTER_LONGEST_S, show)
-        if isinstance(message, Failed):
-            log.error("rank %d on %s:\n%s", rank, message.host, message.details)
-            raise WorkerFailedError(rank, message.host, message.problem)
-        return [Joined(rank, message.host, message.cores)] if isinstance(message, Ready) else message
+    def _receive(self, show: Callable[[], None] = lambda: None) -> tuple[int, Any]:
+        """What is heard next that matters to the work; what ends the work is raised."""
+
+        def meanwhile() -> None:
+            self._request.check()
+            show()
+
+        while True:
+            match self._hear(meanwhile):
+                case rank, Failed(host, problem, details):
+                    log.error("rank %d on %s:\n%s", rank, host, details)
+                    raise WorkerFailedError(rank, host, problem)
+                case _, Lost() if not self._watch.others:
+                    raise AloneError(f"no worker is left; {RESUMES}")
+                case rank, Asked(by):
+                    self._request.take(f"{by} at rank {rank}")
+                case rank, Ready(host, cores):
+                    return rank, [Joined(rank, host, cores)]
+                case rank, message if not isinstance(message, Alive):
+                    return rank, message
+
+    def _hear(self, meanwhile: Callable[[], None]) -> tuple[int, Any]:
+        """What is heard next of a rank that is not lost; that it is lost is heard last."""
+
+        def look() -> tuple[int, Any] | None:
+            meanwhile()
+            return self._look_around()
+
+        while True:
+            rank, message = receive(self._comm, MASTER_LONGEST_S, look)
+            if rank in self._watch.others or isinstance(message, Lost):
+                self._watch.heard(rank)
+                return rank, message
+
+    def _look_around(self) -> tuple[int, Any] | None:
+        """Be heard, and miss whoever is not."""
+        if self._watch.must_speak():
+            self._tell_all(Alive())
+        lost = self._watch.lost()
+        if lost is None:
+            return None
+        log.error("rank %d has said nothing for %g s: it is lost", lost, self._watch.limit_s)
+        self.broken = True
+        return lost, Lost()
+
+    def _tell_all(self, message: object) -> None:
+        for rank in self._watch.others:
+            self._tell(rank, message)
+
+    def _tell(self, rank: int, message: object) -> None:
+        if rank in self._watch.others:
+            self._comm.send(message, rank)
+
+
+def _parting(rank: int, schedule: Schedule, store: Store) -> Event:
+    """A rank is gone; some of what it had begun may be on disk although it could not say so any more."""
+    begun, on_disk = schedule.unfinished(rank), set(store.committed)
+    for cls in begun:
+        log.warning("class %s %s", store.place(cls).name, "was committed" if cls in on_disk else "is given to another")
+    return Left(rank, tuple(cls for cls in begun if cls in on_disk))
 
 
 # -------------------------------------------------------------------------------------------- the workers
 
 
-def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew]) -> None:
-    """Do what the master says until it says no more; `crew_of` makes a crew out of the master's orders."""
-    _, orders = receive(comm, IDLE_LONGEST_S)
+class Master:
+    """The master, as a worker sees it."""
+
+    def __init__(self, comm: Ranks, request: StopRequest) -> None:
+        self._comm = comm
+        self._request = request
+        self._asked = False
+        self._watch = Watch([MASTER])
+
+    def orders(self) -> Orders | Stop:
+        """What there is to do."""
+        orders: Orders | Stop = receive(self._comm, IDLE_LONGEST_S)[1]
+        if not isinstance(orders, Stop):
+            self._watch.limit_s = orders.lease_s
+        return orders
+
+    def tell(self, message: object) -> None:
+        """Say something."""
+        self._comm.send(message, MASTER)
+
+    def hear(self) -> Any:
+        """What the master says next, or None if it says nothing now."""
+        self.keep_in_touch()
+        received = receive_now(self._comm)
+        if received is None:
+            return None
+        self._watch.heard(MASTER)
+        return received[1]
+
+    def keep_in_touch(self) -> None:
+        """Be heard, and make sure that there is somebody to hear."""
+        if self._watch.must_speak():
+            self.tell(Alive())
+        if self._request.by and not self._asked:
+            self._asked = True
+            self.tell(Asked(self._request.by))
+        if self._watch.lost() is not None:
+            raise AloneError(f"rank {MASTER} has said nothing for {self._watch.limit_s:g} s; {RESUMES}")
+
+
+def run_worker(comm: Ranks, request: StopRequest, note: Note) -> None:
+    """Do what the master says until it says no more; what this rank is doing goes into its note."""
+    master = Master(comm, request)
     usage = Usage()
     try:
+        orders = master.orders()
         if not isinstance(orders, Stop):
-            crew = crew_of(orders)
-            comm.send(Ready(socket.gethostname(), frozenset(os.sched_getaffinity(0))), MASTER)
+            crew = orders.crew(comm.rank)
+            master.tell(Ready(socket.gethostname(), frozenset(os.sched_getaffinity(0))))
             try:
-                _obey(comm, crew)
+                _obey(master, crew, note)
             finally:
                 usage = crew.usage
                 crew.close()
+    except AloneError:
+        raise
     except Exception as error:  # whatever it is, the master must hear of it
-        comm.send(_failure(error), MASTER)
-        while not isinstance(receive(comm, IDLE_LONGEST_S)[1], Stop):
-            pass
-    comm.send(Leaving(usage), MASTER)
+        master.tell(_failure(error))
+        while not isinstance(master.hear(), Stop):
+            time.sleep(IDLE_LONGEST_S)
+    master.tell(Leaving(usage))
 
 
-def _obey(comm: Ranks, crew: Crew) -> None:
-    pause = SHORTEST_S
-    while True:
-        while received := receive_now(comm):
+def _obey(master: Master, crew: Crew, note: Note) -> None:
+    pause, stopping = SHORTEST_S, False
+    while not (stopping and crew.at_rest):
+        while message := master.hear():
             pause = SHORTEST_S
-            match received[1]:
+            match message:
                 case Stop():
-                    crew.finish()
-                    return
+                    stopping = True
+                    crew.stop()
                 case Check(classes):
-                    comm.send(Checked(tuple(cls for cls in classes if crew.store.is_sound(cls))), MASTER)
-                case instructions:
+                    master.tell(Checked(classes, tuple(_sound(master, crew.store, classes))))
+                case list(instructions):
                     for instruction in instructions:
                         crew.handle(instruction)
+        note(crew.doing)
         pause = min(2 * pause, SOLVING_LONGEST_S if crew.worker.solving else IDLE_LONGEST_S)
         if events := crew.wait(pause):
-            comm.send(events, MASTER)
+            master.tell(events)
             pause = SHORTEST_S
+
+
+def _sound(master: Master, store: Store, classes: Sequence[ClassId]) -> Iterator[ClassId]:
+    for cls in classes:
+        master.keep_in_touch()
+        if store.is_sound(cls):
+            yield cls
 
 
 def _failure(error: Exception) -> Failed:

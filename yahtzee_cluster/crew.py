@@ -14,7 +14,7 @@ from functools import partial
 from itertools import pairwise
 from queue import Empty, SimpleQueue
 from time import perf_counter, thread_time
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,17 @@ class Usage:
         return Usage(**{k: max(v, theirs[k]) if k.endswith("peak_bytes") else v + theirs[k] for k, v in mine.items()})
 
 
+class Orders(Protocol):
+    """What a worker needs to know before it can do anything."""
+
+    @property
+    def lease_s(self) -> float:
+        """A rank that is silent for so long is lost."""
+
+    def crew(self, rank: int) -> Crew:
+        """The crew of one rank."""
+
+
 class Crew:
     """A worker with the hands to do its work."""
 
@@ -84,6 +95,7 @@ class Crew:
         self._events: list[Event] = []
         self._ended: SimpleQueue[tuple[Action, Future[tuple[Any, float]]]] = SimpleQueue()
         self._n_running = 0
+        self._stopping = False
         self._n_threads = n_threads
         self._solvers: SimpleQueue[Solver] = SimpleQueue()
         for _ in range(n_threads):
@@ -106,14 +118,21 @@ class Crew:
         events, self._events = self._events, []
         return events
 
-    def finish(self) -> None:
-        """Compute and write what was begun, as far as it can be, and begin nothing else."""
+    def stop(self) -> None:
+        """Begin nothing else; `wait` until the crew is at rest for what was begun to be computed and written."""
+        self._stopping = True
         self.worker.stop()
-        while self._n_running:
-            try:
-                self._settle(*self._ended.get())
-            except ClassFailedError as error:
-                log.error("%s", error)  # noqa: TRY400  # one line is enough for what others will do again
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing is going on."""
+        return not self._n_running
+
+    @property
+    def doing(self) -> str:
+        """What the crew is at, for those who read it after it was killed."""
+        task = self.worker.task
+        return "with nothing to do" if task is None else f"computing class {self.store.place(task).name}"
 
     def close(self) -> None:
         """End the threads, without waiting for what they may still be doing."""
@@ -160,7 +179,11 @@ class Crew:
             result, elapsed_s = ended.result()
         except Exception as error:
             verb = type(action).__name__.lower()
-            raise ClassFailedError(verb, self.store.place(cls).name, f"{type(error).__name__}: {error}") from error
+            failure = ClassFailedError(verb, self.store.place(cls).name, f"{type(error).__name__}: {error}")
+            if not self._stopping:
+                raise failure from error
+            log.error("%s", failure)  # noqa: TRY400  # one line is enough for what others will do again
+            return
         n_bytes = 8 * self.partition.n_values[cls]
         match action:
             case Load():

@@ -6,6 +6,9 @@ The command line prints the message alone and leaves with `exit_code`.
 
 from __future__ import annotations
 
+RESUMES = "what was committed is kept, and the same command goes on from there"
+"""What a message ends with when a run did not."""
+
 
 class YahtzeeClusterError(Exception):
     """Root of the tree: the run could not be completed."""
@@ -17,6 +20,19 @@ class UsageError(YahtzeeClusterError):
     """The request cannot be met as it stands; another request can."""
 
     exit_code = 2
+
+
+class StoppedError(YahtzeeClusterError):
+    """Somebody asked the run to stop, and it did so in good order."""
+
+    exit_code = 75  # EX_TEMPFAIL: try again
+
+    def __init__(self, by: str) -> None:
+        super().__init__(by)
+        self.by = by
+
+    def __str__(self) -> str:
+        return f"stopped on request ({self.by}); {RESUMES}"
 
 
 class FileError(UsageError):

@@ -10,6 +10,7 @@ import os
 # Nothing here multiplies matrices, and threads that wait for that cost each rank time and memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import argparse
 import json
 import logging
 import platform
@@ -17,6 +18,7 @@ import resource
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,11 +27,12 @@ from typing import Any
 import numpy as np
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.cluster import MASTER, Ranks, Team, leave_together, library_version, run_worker, world
+from yahtzee_cluster.cluster import MASTER, Ranks, Team, launched, leave_together, library_version, run_worker, world
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.forecast import Scales
-from yahtzee_cluster.job import AUTO, Job, Parser, add_flags, check_fits, fixed_set, job_of
+from yahtzee_cluster.guard import Note, guarded
+from yahtzee_cluster.job import AUTO, MAX_COUNT, Job, Parser, add_flags, check_fits, fixed_set, job_of
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import problem_of
 from yahtzee_cluster.output import say
@@ -39,12 +42,15 @@ from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import Rules, load_rules
 from yahtzee_cluster.schedule import Schedule
 from yahtzee_cluster.serial import Alone
+from yahtzee_cluster.stopping import StopRequest
 from yahtzee_cluster.store import Store, claim, read_header
 from yahtzee_cluster.table import Table
+from yahtzee_cluster.watch import LEASE_S
 
 log = logging.getLogger("yahtzee_cluster")
 STARTED = time.perf_counter()
 PROGRAM = "python -m yahtzee_cluster.run"
+GRACE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class Orders:
     directory: Path
     cache_bytes: int
     n_threads: int
+    lease_s: float
 
     def crew(self, rank: int) -> Crew:
         """The one that works on it on this rank."""
@@ -66,43 +73,62 @@ class Orders:
         return Crew(problem, store, self.cache_bytes, self.n_threads, rank)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, note: Note = lambda _: None) -> int:
     """Run one job, on all ranks that there are; return the exit code."""
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, stream=sys.stderr)
+    request = StopRequest()
+    request.listen()
     try:
         comm = world()
     except YahtzeeClusterError as error:
         return _refuse(error)
+    name = f"{PROGRAM}: rank {comm.rank} on {platform.node()}"
     try:
-        code = 0
         if comm.rank == MASTER:
-            code = _lead(comm, arguments)
-        else:
-            run_worker(comm, lambda orders: orders.crew(comm.rank))
+            note(f"{name}, the master,")
+            return _lead(comm, request, arguments)
+        run_worker(comm, request, lambda doing: note(f"{name}, {doing},"))
         leave_together(comm)
-        return code
+        return 0
+    except YahtzeeClusterError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return _leave_alone(comm, error.exit_code)
     except BaseException:
-        if comm.size == 1:
-            raise
         log.exception("rank %d", comm.rank)
-        comm.Abort(1)
-        raise
+        return _leave_alone(comm, 1)
 
 
-def _lead(comm: Ranks, arguments: Sequence[str] | None) -> int:
-    team = Team(comm) if comm.size > 1 else Alone()
+def _lead(comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) -> int:
+    team = Team(comm, request) if comm.size > 1 else Alone(request)
+    try:
+        code = _execute(team, comm.size, request, arguments)
+    finally:
+        team.dismiss()
+    if team.broken:
+        return _leave_alone(comm, code)
+    leave_together(comm)
+    return code
+
+
+def _execute(team: Team | Alone, n_ranks: int, request: StopRequest, arguments: Sequence[str] | None) -> int:
+    """Do what the command line says; return the exit code that comes of it."""
     try:
         options = _parser().parse_args(arguments)
-        return say(PROGRAM, _compute(team, comm.size, job_of(options), as_json=options.json))
+        request.grace_s = options.grace
+        return say(PROGRAM, _compute(team, n_ranks, job_of(options), options))
     except SystemExit as end:  # what argparse makes of wrong usage, and of --help
         return int(end.code or 0)
     except YahtzeeClusterError as error:
         return _refuse(error)
-    except KeyboardInterrupt:
-        print(f"{PROGRAM}: interrupted; the same command goes on from there", file=sys.stderr)
-        return 130
-    finally:
-        team.dismiss()
+
+
+def _leave_alone(comm: Ranks, code: int) -> int:
+    """Leave at once, although others may not: that ends them as well."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if comm.size > 1:
+        comm.Abort(code)
+    os._exit(code)
 
 
 def _refuse(error: YahtzeeClusterError) -> int:
@@ -119,44 +145,71 @@ def _parser() -> Parser:
         description="Compute a table, alone or behind mpirun: rank 0 schedules, the others compute. "
         "A run that was interrupted goes on when the same command is given again.",
         epilog="Example: mpirun -n 16 python -m yahtzee_cluster.run --G 5 --target 800. "
-        "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.",
+        "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 75 stopped on request: run the same command again.",
     )
     add_flags(parser)
+    parser.add_argument(
+        "--grace",
+        type=_seconds,
+        default=GRACE_S,
+        metavar="SECONDS",
+        help="after SIGTERM, SIGINT or SIGUSR1, how long classes that are being computed may still take to be "
+        f"committed (default: {GRACE_S:g})",
+    )
+    parser.add_argument(
+        "--lease",
+        type=_seconds,
+        default=LEASE_S,
+        metavar="SECONDS",
+        help="a rank that is silent for so long is taken for lost; the others go on without it where the launcher "
+        f"lets them (default: {LEASE_S:g})",
+    )
+    parser.add_argument("--anonymous", action="store_true", help="write into the table neither host nor versions")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser
+
+
+def _seconds(text: str) -> float:
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_COUNT:
+        raise argparse.ArgumentTypeError(f"expected a whole number of seconds from 1 to {MAX_COUNT}, found {text!r}")
+    return float(text)
 
 
 # ---------------------------------------------------------------------------------------------- what is done
 
 
-def _compute(team: Team | Alone, n_ranks: int, job: Job, as_json: bool) -> str:
+def _compute(team: Team | Alone, n_ranks: int, job: Job, options: argparse.Namespace) -> str:
     """Have the job's table computed; return what is to be said of it."""
     rules = load_rules(job.rules)
     problem = problem_of(job.objective, rules, job.target)
     fixed, directory = _where(job, problem, team.n_workers)
-    orders = Orders(job.objective, rules, job.target, fixed, directory, job.cache_bytes, job.threads)
+    orders = Orders(job.objective, rules, job.target, fixed, directory, job.cache_bytes, job.threads, options.lease)
     team.begin(orders)
-    with claim(directory, problem, fixed, _provenance(n_ranks, job)) as store:
+    provenance = {} if options.anonymous else _provenance(n_ranks, job)
+    with claim(directory, problem, fixed, provenance) as store:
         classes = store.partition.classes
         log.info(
             "objective=%s rules=%s target=%d G=%s classes=%d ranks=%d threads=%d cache=%s store=%s",
             job.objective, rules.name, job.target, ",".join(_names(problem, fixed)) or "-", len(classes), n_ranks,
             job.threads, job.cache, directory,
         )  # fmt: skip
-        done = _sound(team, store)
-        schedule = Schedule.of(store.partition, done, job.threads)
-        progress = Progress(schedule, store)
         try:
-            team.run(schedule, progress)
+            done = _sound(team, store)
+            schedule = Schedule.of(store.partition, done, job.threads)
+            with closing(Progress(schedule, store)) as progress:
+                team.run(schedule, store, progress)
         finally:
-            progress.close()
-        usage = team.dismiss()
+            usage = team.dismiss()
+        n_computed = len(classes) - len(done)
         table_sha256 = store.table_digest
     table = Table(directory, problem, fixed)
     elapsed_s = time.perf_counter() - STARTED
-    if as_json:
-        return json.dumps(_summary(job, problem, fixed, n_ranks, usage, elapsed_s, len(classes), table_sha256))
-    report = [f"table      {directory}", f"sha256     {table_sha256}", f"classes    {_computed(len(classes), usage)}"]
+    if options.json:
+        return json.dumps(
+            _summary(job, problem, fixed, n_ranks, usage, elapsed_s, len(classes), n_computed, table_sha256)
+        )
+    computed = f"{n_computed} computed now" if n_computed else "all there already"
+    report = [f"table      {directory}", f"sha256     {table_sha256}", f"classes    {len(classes)}, {computed}"]
     report.append(f"elapsed    {elapsed_s:.2f} s on {n_ranks} rank{'s' * (n_ranks > 1)}, kernel {usage.kernel_s:.2f} s")
     return "\n".join([*report, "", *_result(table)])
 
@@ -208,14 +261,16 @@ def _names(problem: Recurrence, fixed: int) -> list[str]:
     return [name for i, name in enumerate(problem.element_names) if fixed >> i & 1]
 
 
-def _computed(n_classes: int, usage: Usage) -> str:
-    return (
-        f"{n_classes}, all there already" if not usage.n_computed else f"{n_classes}, {usage.n_computed} computed now"
-    )
-
-
 def _summary(
-    job: Job, problem: Recurrence, fixed: int, n_ranks: int, usage: Usage, elapsed_s: float, n_classes: int, sha256: str
+    job: Job,
+    problem: Recurrence,
+    fixed: int,
+    n_ranks: int,
+    usage: Usage,
+    elapsed_s: float,
+    n_classes: int,
+    n_computed: int,
+    sha256: str,
 ) -> dict[str, Any]:
     own_rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {
@@ -224,7 +279,7 @@ def _summary(
         "target": problem.identity.get("target"),
         "G": _names(problem, fixed),
         "classes": n_classes,
-        "classes_computed": usage.n_computed,
+        "classes_computed": n_computed,
         "ranks": n_ranks,
         "threads": job.threads,
         "elapsed_s": elapsed_s,
@@ -268,4 +323,4 @@ def _beside(published: str | None) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(guarded(lambda note: main(note=note)) if launched() else main())

@@ -69,7 +69,15 @@ class Evicted:
     cls: ClassId
 
 
-Event = Joined | Solved | Committed | Loaded | Evicted
+@dataclass(frozen=True)
+class Left:
+    """A worker is gone, with all that it had in memory; of what it had begun, this much is on disk."""
+
+    worker: int
+    committed: tuple[ClassId, ...] = ()
+
+
+Event = Joined | Solved | Committed | Loaded | Evicted | Left
 
 
 # ------------------------------------------------------------------------------------------ what is to be done
@@ -136,7 +144,7 @@ class Schedule:
         self.n_computing: Counter[str] = Counter()
         self.idle: dict[int, None] = {}
         self.computing: dict[int, ClassId] = {}
-        self.writing: set[ClassId] = set()
+        self.writing: dict[ClassId, int] = {}
         self.preloading: dict[int, ClassId] = {}
         self.caching: defaultdict[ClassId, set[int]] = defaultdict(set)
         self._preloaders: dict[ClassId, int] = {}
@@ -157,6 +165,11 @@ class Schedule:
         """Whether every class is on disk."""
         return self._n_todo == 0
 
+    def unfinished(self, worker: int) -> list[ClassId]:
+        """The classes that a worker has begun and not committed."""
+        computing = [cls for other, cls in self.computing.items() if other == worker]
+        return computing + [cls for cls, other in self.writing.items() if other == worker]
+
     def handle(self, event: Event) -> list[Instruction]:
         """Take note of what happened; say what is to be done now."""
         instructions: list[Instruction] = []
@@ -168,7 +181,7 @@ class Schedule:
             case Solved(worker, cls):
                 assert self.computing.pop(worker) == cls
                 self.n_computing[self.host[worker]] -= 1
-                self.writing.add(cls)
+                self.writing[cls] = worker
                 self.caching[cls].add(worker)
                 self.idle[worker] = None
             case Committed(_, cls):
@@ -179,6 +192,8 @@ class Schedule:
                     instructions.append(Drop(worker, cls))
             case Evicted(worker, cls):
                 self.caching[cls].discard(worker)
+            case Left(worker, committed):
+                instructions += self._leave(worker, committed)
         return instructions + self._assign() + self._look_ahead()
 
     @property
@@ -196,8 +211,28 @@ class Schedule:
         cores = self.cores[host]
         return max(1, len(cores) // self.n_threads) if cores else len(self.host)
 
+    def _leave(self, worker: int, committed: Collection[ClassId]) -> list[Instruction]:
+        """Forget a worker; what it has not committed is ready again."""
+        instructions: list[Instruction] = []
+        begun = self.unfinished(worker)
+        if self.computing.pop(worker, None) is not None:
+            self.n_computing[self.host[worker]] -= 1
+        self._forget_preload(worker)
+        self.idle.pop(worker, None)
+        self.host.pop(worker, None)
+        for workers in self.caching.values():
+            workers.discard(worker)
+        for cls in begun:
+            self.writing[cls] = worker
+            if cls in committed:
+                instructions += self._commit(cls)
+            else:
+                del self.writing[cls]
+                insort(self._ready, (-self.path[cls], cls))
+        return instructions
+
     def _commit(self, cls: ClassId) -> Iterable[Instruction]:
-        self.writing.remove(cls)
+        del self.writing[cls]
         self.done.add(cls)
         self._n_todo -= 1
         for user in self.dependents[cls]:

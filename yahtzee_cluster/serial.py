@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from contextlib import suppress
 
-from yahtzee_cluster.crew import Crew, Usage
+from yahtzee_cluster.crew import Crew, Orders, Usage
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.schedule import Event, Joined, Schedule
+from yahtzee_cluster.stopping import StopRequest
+from yahtzee_cluster.store import Store
 
 SHOW_EVERY_S = 0.2
-
-
-class Orders(Protocol):
-    """What a crew can be made of."""
-
-    def crew(self, rank: int) -> Crew:
-        """The crew of one rank."""
 
 
 class Alone:
@@ -24,7 +19,8 @@ class Alone:
 
     n_workers = 1
 
-    def __init__(self) -> None:
+    def __init__(self, request: StopRequest) -> None:
+        self._request = request
         self._crew: Crew | None = None
 
     def begin(self, orders: Orders) -> None:
@@ -34,9 +30,14 @@ class Alone:
     def check(self, classes: Sequence[ClassId]) -> list[ClassId]:
         """Those of the classes on disk that are as they were committed."""
         assert self._crew
-        return [cls for cls in classes if self._crew.store.is_sound(cls)]
+        sound = []
+        for cls in classes:
+            self._request.check()
+            if self._crew.store.is_sound(cls):
+                sound.append(cls)
+        return sound
 
-    def run(self, schedule: Schedule, show: Callable[[], None]) -> None:
+    def run(self, schedule: Schedule, _: Store, show: Callable[[], None]) -> None:
         """Have everything computed that is left to compute."""
         assert self._crew
         events: list[Event] = [Joined(self._crew.worker.number)]
@@ -46,15 +47,23 @@ class Alone:
                     self._crew.handle(instruction)
             if schedule.finished:
                 return
+            self._request.check()
             show()
             events = self._crew.wait(SHOW_EVERY_S)
 
     def dismiss(self) -> Usage:
-        """Finish what was begun; say what was spent."""
+        """Finish what was begun, as far as there is time; say what was spent."""
         if self._crew is None:
             return Usage()
-        try:
-            self._crew.finish()
-        finally:
-            self._crew.close()
+        self._crew.stop()
+        with suppress(TimeoutError):
+            while not self._crew.at_rest:
+                self._request.check_time()
+                self._crew.wait(SHOW_EVERY_S)
+        self._crew.close()
         return self._crew.usage
+
+    @property
+    def broken(self) -> bool:
+        """Whether something is still going on that nobody waits for."""
+        return self._crew is not None and not self._crew.at_rest

@@ -1,0 +1,52 @@
+"""A process beside each rank that outlives it and says how it ended.
+
+A rank that is killed cannot say so itself, and a launcher of ranks knows neither what it did nor, often, which it was.
+To MPI it looks as if the rank had left with an exit code, which lets the others go on where the launcher allows it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+from yahtzee_cluster.errors import RESUMES
+
+NOTE_BYTES = mmap.PAGESIZE
+PR_SET_PDEATHSIG = 1
+FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+
+Note = Callable[[str], None]
+"""Takes down who this process is and what it does, for the case that it can no longer say so."""
+
+
+def guarded(main: Callable[[Note], int]) -> NoReturn:
+    """Leave with what `main` returns, called in a process of its own; if that is killed, say so."""
+    page = mmap.mmap(-1, NOTE_BYTES)
+    guard = os.getpid()
+    rank = os.fork()
+    if rank == 0:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != guard:
+            os._exit(1)
+        raise SystemExit(main(lambda text: _write(page, text)))
+    for signum in FORWARDED:
+        signal.signal(signum, lambda signum, _: os.kill(rank, signum))
+    code = os.waitstatus_to_exitcode(os.waitpid(rank, 0)[1])
+    if code < 0:
+        who = page[:].rstrip(b"\0").decode(errors="replace") or "a rank that had just been started"
+        print(f"{who} {_death(-code)}", file=sys.stderr, flush=True)
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def _write(page: mmap.mmap, text: str) -> None:
+    page[:] = text.encode()[:NOTE_BYTES].ljust(NOTE_BYTES, b"\0")
+
+
+def _death(signum: int) -> str:
+    usual = ", as the system does when memory is short" if signum == signal.SIGKILL else ""
+    return f"was killed by {signal.Signals(signum).name}{usual}; {RESUMES}"
