@@ -244,3 +244,25 @@ def test_live_display(n_ranks: int, tmp_path: Path) -> None:
     os.close(ours)
     for word in (b" classes   ", b" values/s   ", b" s left", b"computes "):
         assert word in seen
+
+
+def test_log_file(tmp_path: Path) -> None:
+    """Behind mpirun, what goes into a file is all there, from the first line on; nobody takes it for a terminal."""
+    command = [
+        MPIRUN,
+        "-n",
+        "2",
+        sys.executable,
+        *RUN,
+        "--rules",
+        "yacht",
+        "--target",
+        "20",
+        "--store",
+        str(tmp_path / "t"),
+    ]
+    with (tmp_path / "log").open("wb") as log:
+        subprocess.run(command, stdout=log, stderr=log, env=os.environ | PERMITTED, timeout=60, check=True)
+    text = (tmp_path / "log").read_text()
+    assert "\0" not in text
+    assert "objective=maxprob" in text.splitlines()[0]

@@ -91,8 +91,9 @@ def find_terminal() -> TextIO | None:
         while process > 1:
             _, name, rest = re.split(r"[()]", Path(f"/proc/{process}/stat").read_text(encoding="utf-8"), maxsplit=2)
             if name in LAUNCHERS:
-                terminal = Path(f"/proc/{process}/fd/2").resolve().open("w", encoding="utf-8")
-                return terminal if terminal.isatty() else None
+                path = Path(f"/proc/{process}/fd/2").resolve()
+                terminal = path.open("w", encoding="utf-8") if path.is_char_device() else None  # never a log file
+                return terminal if terminal and terminal.isatty() else None
             process = int(rest.split()[1])
     except (OSError, ValueError):
         pass
