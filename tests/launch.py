@@ -1,9 +1,14 @@
-"""Starting real ranks, the way a user starts them."""
+"""Starting real ranks, the way a user starts them, and finding them while they run."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 BESIDE = Path(sys.executable).parent / "mpirun"
@@ -16,6 +21,7 @@ PERMITTED = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
+RANK_VARIABLES = (b"PMI_RANK=", b"OMPI_COMM_WORLD_RANK=")
 
 
 def mpirun(
@@ -25,3 +31,107 @@ def mpirun(
     command = [MPIRUN, "-n", str(n_ranks), sys.executable, *map(str, arguments)]
     variables = os.environ | PERMITTED | (environment or {})
     return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+@dataclass
+class Job:
+    """A command that is running, with all that it has started."""
+
+    process: subprocess.Popen[str]
+    stdout: Path
+    stderr: Path
+
+    @property
+    def pid(self) -> int:
+        """Of the command itself."""
+        return self.process.pid
+
+    @property
+    def ranks(self) -> dict[int, int]:
+        """The process of each rank, as it computes."""
+        guards = self.guards.values()
+        return {rank: pid for rank, pid in self._processes() if pid not in guards}
+
+    @property
+    def guards(self) -> dict[int, int]:
+        """The process that guards each rank, where there is one."""
+        processes = self._processes()
+        return {rank: _parent(pid) for rank, pid in processes if (rank, _parent(pid)) in processes}
+
+    def _processes(self) -> list[tuple[int, int]]:
+        return [(rank, pid) for pid in descendants(self.pid) if (rank := _rank(pid)) is not None]
+
+    def wait_until(self, fact: Callable[[], bool], timeout_s: float = 60) -> bool:
+        """Wait for something to come true while the job runs; say whether it did."""
+        deadline = time.monotonic() + timeout_s
+        while not fact():
+            if self.process.poll() is not None:
+                return fact()
+            assert time.monotonic() < deadline, self.stderr.read_text()
+            time.sleep(0.005)
+        return True
+
+    def end(self, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
+        """Wait for its end."""
+        code = self.process.wait(timeout_s)
+        return subprocess.CompletedProcess(self.process.args, code, self.stdout.read_text(), self.stderr.read_text())
+
+    def kill(self) -> None:
+        """Kill whatever is left of it, all at once."""
+        for pid in [self.pid, *descendants(self.pid)]:
+            signal_to(pid, signal.SIGKILL)
+
+
+@contextmanager
+def started(command: Sequence[object], environment: dict[str, str] | None = None) -> Iterator[Job]:
+    """Start a command that is killed, with all that it has started, if it has not ended at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder) / "out", Path(folder) / "err"
+        with out.open("w") as stdout, err.open("w") as stderr:
+            process = subprocess.Popen(
+                [str(word) for word in command],
+                env=os.environ | PERMITTED | (environment or {}),
+                stdout=stdout,
+                stderr=stderr,
+                text=True,
+                start_new_session=True,
+            )
+        job = Job(process, out, err)
+        try:
+            yield job
+        finally:
+            job.kill()
+            process.wait()
+
+
+def signal_to(pid: int, signum: int) -> None:
+    """Send a signal to a process, if it is still there."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signum)
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes that a process has started, directly or not."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        children.setdefault(_parent(int(entry.name)), []).append(int(entry.name))
+    found = [pid]
+    for parent in found:
+        found += children.get(parent, [])
+    return found[1:]
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except (OSError, IndexError):
+        return -1
+
+
+def _rank(pid: int) -> int | None:
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    numbers = [entry.split(b"=")[1] for entry in variables if entry.startswith(RANK_VARIABLES)]
+    return int(numbers[0]) if numbers else None

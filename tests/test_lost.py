@@ -1,0 +1,223 @@
+"""Ranks that are killed, stopped or cut off: the job ends at once and says who it was, or goes on without them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from launch import MPIRUN, signal_to, started
+from test_stopping import IS_HYDRA, RUN, finished, n_classes
+
+from yahtzee_cluster import watch
+from yahtzee_cluster.watch import AWAKE_S, Watch
+
+YAHT_SHA256 = "6598a1ebc97a732254f2a2736ccd3cb98ef08e46c2a822201ff81ceb989afaab"
+KILLED = r"yahtzee_cluster.run: rank {} on \S+, {}, was killed by SIGKILL, .*; what was committed is kept, and the same"
+WORKER_DOES = r"(computing class \d\d-[0-9a-f]+|with nothing to do)"
+needs_hydra = pytest.mark.skipif(not IS_HYDRA, reason="-disable-auto-cleanup is a flag of MPICH's launcher")
+
+
+def the_rest_is_computed(n_ranks: int, table: Path) -> None:
+    """The same command computes what is not there, and the table is right."""
+    there = n_classes(table)
+    resumed = finished(n_ranks, table)
+    assert (resumed["table_sha256"], resumed["classes_computed"]) == (YAHT_SHA256, resumed["classes"] - there)
+    assert sorted(path.name for path in table.iterdir()) == ["classes", "index", "zarr.json"]
+
+
+@pytest.mark.parametrize(("rank", "doing"), [(0, "the master"), (1, WORKER_DOES), (2, WORKER_DOES)])
+def test_killed_rank(rank: int, doing: str, tmp_path: Path) -> None:
+    """After kill -9 of a rank the job ends within seconds, names the rank and its class, and can be resumed."""
+    table = tmp_path / "table"
+    with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table]) as job:
+        job.wait_until(lambda: n_classes(table) >= 30)
+        signal_to(job.ranks[rank], signal.SIGKILL)
+        killed = time.monotonic()
+        result = job.end(20)
+    assert time.monotonic() - killed < 5
+    assert result.returncode != 0
+    assert len(re.findall(KILLED.format(rank, doing), result.stderr)) == 1
+    the_rest_is_computed(3, table)
+
+
+def test_killed_guard(tmp_path: Path) -> None:
+    """A rank does not outlive its guard."""
+    table = tmp_path / "table"
+    with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table]) as job:
+        job.wait_until(lambda: n_classes(table) >= 30)
+        ranks = job.ranks
+        signal_to(job.guards[2], signal.SIGKILL)
+        assert job.end(20).returncode != 0
+    deadline = time.monotonic() + 5
+    while any(Path(f"/proc/{pid}").exists() for pid in ranks.values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    the_rest_is_computed(3, table)
+
+
+@needs_hydra
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGSTOP])
+def test_going_on_without_a_worker(signum: int, tmp_path: Path) -> None:
+    """Where the launcher lets the others go on, they finish the table without a rank that is silent."""
+    table = tmp_path / "table"
+    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]
+    with started(command) as job:
+        job.wait_until(lambda: n_classes(table) >= 30)
+        signal_to(job.ranks[1], signum)
+        result = job.end(30)
+    assert result.returncode == 0, result.stderr
+    summary = json.loads(result.stdout)
+    assert (summary["table_sha256"], summary["classes_computed"]) == (YAHT_SHA256, summary["classes"])
+    assert "rank 1 has said nothing for 2 s: it is lost" in result.stderr
+    assert bool(re.search(KILLED.format(1, WORKER_DOES), result.stderr)) == (signum == signal.SIGKILL)
+    assert finished(2, table)["classes_computed"] == 0
+
+
+@needs_hydra
+def test_without_any_worker(tmp_path: Path) -> None:
+    """When the last worker is lost, the job ends."""
+    table = tmp_path / "table"
+    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]
+    with started(command) as job:
+        job.wait_until(lambda: n_classes(table) >= 30)
+        for rank in (1, 2):
+            signal_to(job.ranks[rank], signal.SIGKILL)
+        result = job.end(20)
+    assert result.returncode == 1
+    assert "yahtzee_cluster.run: no worker is left; what was committed is kept" in result.stderr
+    the_rest_is_computed(3, table)
+
+
+@needs_hydra
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGSTOP])
+def test_without_the_master(signum: int, tmp_path: Path) -> None:
+    """Workers that hear nothing of the master leave, and say why."""
+    table = tmp_path / "table"
+    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]
+    with started(command) as job:
+        job.wait_until(lambda: n_classes(table) >= 30)
+        signal_to(job.ranks[0], signum)
+        result = job.end(20)
+    assert result.returncode == 1
+    assert re.search(r"rank [12] on \S+: rank 0 has said nothing for 2 s; what was committed is kept", result.stderr)
+    the_rest_is_computed(3, table)
+
+
+def test_suspended_job(tmp_path: Path) -> None:
+    """A whole job that is suspended for longer than the lease, and resumed, has lost nobody."""
+    table = tmp_path / "table"
+    with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]) as job:
+        job.wait_until(lambda: n_classes(table) >= 30)
+        ranks = list(job.ranks.values())
+        for signum in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in ranks:
+                signal_to(pid, signum)
+            time.sleep(4 if signum == signal.SIGSTOP else 0)
+        result = job.end(30)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["table_sha256"] == YAHT_SHA256
+    assert "has said nothing" not in result.stderr
+
+
+# ------------------------------------------------------------------------------------------------ the parts
+
+
+def test_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is silent for longer than the limit is lost, once; who speaks in time never is."""
+    now = [100.0]
+    monkeypatch.setattr(watch, "monotonic", lambda: now[0])
+    watched = Watch([1, 2, 3], limit_s=10)
+    lost = []
+    for _ in range(40):
+        now[0] += 0.5
+        if (other := watched.lost()) is not None:
+            lost.append((other, now[0] - 100))
+        watched.heard(2)
+        if now[0] < 105:
+            watched.heard(3)
+    assert lost == [(1, 10.5), (3, 15.0)]
+    assert watched.others == [2]
+    watched.heard(1)
+    assert watched.others == [2]
+
+
+def test_watch_that_slept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time in which the watch itself did not look counts as a second at most."""
+    now = [0.0]
+    monkeypatch.setattr(watch, "monotonic", lambda: now[0])
+    watched = Watch([1], limit_s=3)
+    for n in range(3):
+        now[0] += 1000
+        assert watched.lost() is None, n
+    now[0] += AWAKE_S
+    assert watched.lost() == 1
+
+
+def test_speaking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is watched with the same limit speaks several times before it is over."""
+    now = [0.0]
+    monkeypatch.setattr(watch, "monotonic", lambda: now[0])
+    watched = Watch([1], limit_s=10)
+    spoke = []
+    for _ in range(120):
+        now[0] += 0.1
+        watched.heard(1)
+        watched.lost()
+        if watched.must_speak():
+            spoke.append(now[0])
+    assert spoke == pytest.approx([2.5, 5.0, 7.5, 10.0], abs=0.31)
+
+
+GUARDED = """
+import os, signal, sys, time
+from yahtzee_cluster.guard import guarded
+
+def main(note):
+    note("the one that was guarded")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))
+    print(os.getpid(), flush=True)
+    how = sys.argv[1]
+    if how == "wait":
+        time.sleep(30)
+    elif how.isdecimal():
+        return int(how)
+    else:
+        os.kill(os.getpid(), getattr(signal, how))
+    return 0
+
+guarded(main)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "said"),
+    [
+        ("0", 0, ""),
+        ("3", 3, ""),
+        ("SIGTERM", 75, ""),
+        ("SIGSEGV", 139, "the one that was guarded was killed by SIGSEGV; what was committed is kept, "),
+        ("SIGKILL", 137, "the one that was guarded was killed by SIGKILL, as the system does when memory is short; "),
+    ],
+)
+def test_guard(how: str, code: int, said: str) -> None:
+    """A guard leaves with the code of what it guards, and speaks only when that was killed."""
+    command = [sys.executable, "-c", GUARDED, how]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert result.returncode == code
+    assert result.stderr.startswith(said)
+    assert bool(result.stderr) == bool(said)
+
+
+def test_guard_forwards_signals() -> None:
+    """Who signals the guard means the rank."""
+    command = [sys.executable, "-c", GUARDED, "wait"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as guard:
+        assert guard.stdout is not None
+        assert int(guard.stdout.readline()) != guard.pid
+        os.kill(guard.pid, signal.SIGTERM)
+        assert guard.wait(10) == 75
