@@ -48,7 +48,7 @@ def on_ranks(master: Callable[[Team], None]) -> None:
     if comm.rank == MASTER:
         master(Team(comm, StopRequest()))
     else:
-        run_worker(comm, StopRequest(), no_note)
+        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), no_note)
     leave_together(comm)
 
 
@@ -121,5 +121,5 @@ def test_failures_carry_what_happened() -> None:
         for _ in range(1, comm.size):
             assert isinstance(receive(comm, IDLE_LONGEST_S)[1], Leaving)
     else:
-        run_worker(comm, StopRequest(), no_note)
+        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), no_note)
     leave_together(comm)

@@ -23,7 +23,7 @@ from typing import Any
 
 import mpi4py
 
-from yahtzee_cluster.crew import ClassFailedError, Crew, Orders, Usage
+from yahtzee_cluster.crew import Crew, Orders, Usage
 from yahtzee_cluster.errors import RESUMES, UsageError, YahtzeeClusterError
 from yahtzee_cluster.guard import Note
 from yahtzee_cluster.partition import ClassId
@@ -62,14 +62,15 @@ LAUNCHED_RANKS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_
 class WorkerFailedError(YahtzeeClusterError):
     """A rank could not go on."""
 
-    def __init__(self, rank: int, host: str, problem: str) -> None:
-        super().__init__(rank, host, problem)
+    def __init__(self, rank: int, failed: Failed) -> None:
+        super().__init__(rank, failed)
         self.rank = rank
-        self.host = host
-        self.problem = problem
+        self.failed = failed
+        self.exit_code = failed.exit_code
 
     def __str__(self) -> str:
-        return f"rank {self.rank} on {self.host}: {self.problem}; {RESUMES}"
+        what_now = "" if self.exit_code == UsageError.exit_code else f"; {RESUMES}"
+        return f"rank {self.rank} on {self.failed.host}: {self.failed.problem}{what_now}"
 
 
 class AloneError(YahtzeeClusterError):
@@ -120,6 +121,7 @@ class Failed:
 
     host: str
     problem: str
+    exit_code: int
     details: str
 
 
@@ -276,9 +278,10 @@ class Team:
 
         while True:
             match self._hear(meanwhile):
-                case rank, Failed(host, problem, details):
-                    log.error("rank %d on %s:\n%s", rank, host, details)
-                    raise WorkerFailedError(rank, host, problem)
+                case rank, Failed() as failed:
+                    if failed.details:
+                        log.error("rank %d on %s:\n%s", rank, failed.host, failed.details)
+                    raise WorkerFailedError(rank, failed)
                 case _, Lost() if not self._watch.others:
                     raise AloneError(f"no worker is left; {RESUMES}")
                 case rank, Asked(by):
@@ -372,14 +375,17 @@ class Master:
             raise AloneError(f"rank {MASTER} has said nothing for {self._watch.limit_s:g} s; {RESUMES}")
 
 
-def run_worker(comm: Ranks, request: StopRequest, note: Note) -> None:
-    """Do what the master says until it says no more; what this rank is doing goes into its note."""
+def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew], request: StopRequest, note: Note) -> None:
+    """Do what the master says until it says no more; `crew_of` makes a crew out of the master's orders.
+
+    What this rank is doing goes into its note.
+    """
     master = Master(comm, request)
     usage = Usage()
     try:
         orders = master.orders()
         if not isinstance(orders, Stop):
-            crew = orders.crew(comm.rank)
+            crew = crew_of(orders)
             master.tell(Ready(socket.gethostname(), frozenset(os.sched_getaffinity(0))))
             try:
                 _obey(master, crew, note)
@@ -424,5 +430,8 @@ def _sound(master: Master, store: Store, classes: Sequence[ClassId]) -> Iterator
 
 
 def _failure(error: Exception) -> Failed:
-    problem = str(error) if isinstance(error, ClassFailedError) else f"{type(error).__name__}: {error}"
-    return Failed(socket.gethostname(), problem, "".join(traceback.format_exception(error)))
+    host, story = socket.gethostname(), "".join(traceback.format_exception(error))
+    if not isinstance(error, YahtzeeClusterError):
+        return Failed(host, f"{type(error).__name__}: {error}", YahtzeeClusterError.exit_code, story)
+    is_expected = isinstance(error.__cause__, OSError | YahtzeeClusterError | None)
+    return Failed(host, str(error), error.exit_code, "" if is_expected else story)

@@ -119,14 +119,15 @@ def check_fits(job: Job, problem: Recurrence, fixed: int, scales: Scales) -> Non
     smallest = smallest_that_fits(problem, scales, job.cache_bytes)
     if smallest is None:
         least = needed_bytes(problem.partition(scales.pick(len(problem.element_names))))
-        advice = f"no G makes it fit, and none needs less than --cache {_megabytes(least)}"
+        advice = f"no G makes it fit, and none needs less than --cache {megabytes(least)}"
     else:
-        advice = f"the smallest that fits is --G {smallest}, or take --cache {_megabytes(needed)}"
+        advice = f"the smallest that fits is --G {smallest}, or take --cache {megabytes(needed)}"
     size = fixed.bit_count()
-    raise UsageError(f"--cache {job.cache} is too small for |G| = {size}, which needs {_megabytes(needed)}; {advice}")
+    raise UsageError(f"--cache {job.cache} is too small for |G| = {size}, which needs {megabytes(needed)}; {advice}")
 
 
-def _megabytes(n_bytes: int) -> str:
+def megabytes(n_bytes: int) -> str:
+    """A size as `--cache` takes it, rounded up."""
     return f"{-(-n_bytes >> 20) if n_bytes % (1 << 20) else n_bytes >> 20}MB"
 
 
@@ -165,7 +166,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="the fixed set that cuts the table into classes: how many categories, or which, with commas between "
         f"(default: {AUTO}, the size that makes the run shortest)",
     )
-    add("--cache", type=_size, metavar="SIZE", help=f"memory for classes, on each rank (default: {default.cache})")
+    add(
+        "--cache",
+        type=_size,
+        metavar="SIZE",
+        help=f"memory for classes, on each rank (default: {default.cache})",
+    )
     add("--threads", type=parse_count, metavar="N", help=f"cores that each worker uses (default: {default.threads})")
     add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
 

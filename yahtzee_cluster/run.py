@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,21 @@ import numpy as np
 from yahtzee_cluster import __version__
 from yahtzee_cluster.cluster import MASTER, Ranks, Team, launched, leave_together, library_version, run_worker, world
 from yahtzee_cluster.crew import Crew, Usage
-from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.forecast import Scales
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.forecast import Scales, needed_bytes
 from yahtzee_cluster.guard import Note, guarded
-from yahtzee_cluster.job import AUTO, MAX_COUNT, Job, Parser, add_flags, check_fits, fixed_set, job_of
+from yahtzee_cluster.job import (
+    AUTO,
+    MAX_COUNT,
+    Job,
+    Parser,
+    add_flags,
+    check_fits,
+    fixed_set,
+    job_of,
+    megabytes,
+    parse_bytes,
+)
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import problem_of
 from yahtzee_cluster.output import say
@@ -51,6 +62,8 @@ log = logging.getLogger("yahtzee_cluster")
 STARTED = time.perf_counter()
 PROGRAM = "python -m yahtzee_cluster.run"
 GRACE_S = 30.0
+FORWARDED_S = 0.5
+"""Launchers forward what was printed; when a job is aborted they may lose what they have not read by then."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +82,11 @@ class Orders:
     def crew(self, rank: int) -> Crew:
         """The one that works on it on this rank."""
         problem = problem_of(self.objective, self.rules, self.target)
-        store = Store(self.directory, problem.partition(self.fixed))
-        return Crew(problem, store, self.cache_bytes, self.n_threads, rank)
+        partition = problem.partition(self.fixed)
+        needed = needed_bytes(partition)
+        if needed > self.cache_bytes:  # other hosts may have more
+            raise UsageError(f"--cache is too small here: a class of this table needs {megabytes(needed)}")
+        return Crew(problem, Store(self.directory, partition), self.cache_bytes, self.n_threads, rank)
 
 
 def main(arguments: Sequence[str] | None = None, note: Note = lambda _: None) -> int:
@@ -87,7 +103,12 @@ def main(arguments: Sequence[str] | None = None, note: Note = lambda _: None) ->
         if comm.rank == MASTER:
             note(f"{name}, the master,")
             return _lead(comm, request, arguments)
-        run_worker(comm, request, lambda doing: note(f"{name}, {doing},"))
+        run_worker(
+            comm,
+            lambda orders: _own(orders, arguments).crew(comm.rank),
+            request,
+            lambda doing: note(f"{name}, {doing},"),
+        )
         leave_together(comm)
         return 0
     except YahtzeeClusterError as error:
@@ -122,11 +143,21 @@ def _execute(team: Team | Alone, n_ranks: int, request: StopRequest, arguments: 
         return _refuse(error)
 
 
+def _own(orders: Orders, arguments: Sequence[str] | None) -> Orders:
+    """The master's orders, with this rank's own cache if its command line has one: hosts may differ."""
+    try:
+        cache = _parser().parse_args(arguments).cache
+    except SystemExit:  # it has said why
+        raise UsageError("cannot make sense of its own command line") from None
+    return orders if cache is None else replace(orders, cache_bytes=parse_bytes(cache))
+
+
 def _leave_alone(comm: Ranks, code: int) -> int:
     """Leave at once, although others may not: that ends them as well."""
     sys.stdout.flush()
     sys.stderr.flush()
     if comm.size > 1:
+        time.sleep(FORWARDED_S)
         comm.Abort(code)
     os._exit(code)
 
