@@ -110,6 +110,11 @@ def signal_to(pid: int, signum: int) -> None:
         os.kill(pid, signum)
 
 
+def is_there(pid: int) -> bool:
+    """Whether a process still runs."""
+    return _state(pid) not in {"", "Z"}
+
+
 def descendants(pid: int) -> list[int]:
     """All processes that a process has started, directly or not."""
     children: dict[int, list[int]] = {}
@@ -122,10 +127,19 @@ def descendants(pid: int) -> list[int]:
 
 
 def _parent(pid: int) -> int:
+    return int((_stat(pid) or ["", "-1"])[1])
+
+
+def _state(pid: int) -> str:
+    return (_stat(pid) or [""])[0]
+
+
+def _stat(pid: int) -> list[str]:
+    """What the system says of a process, from its state on."""
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    except (OSError, IndexError):
-        return -1
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return []
 
 
 def _rank(pid: int) -> int | None:

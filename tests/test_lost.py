@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from launch import MPIRUN, signal_to, started
+from launch import MPIRUN, is_there, signal_to, started
 from test_stopping import IS_HYDRA, RUN, finished, n_classes
 
 from yahtzee_cluster import watch
@@ -54,7 +54,7 @@ def test_killed_guard(tmp_path: Path) -> None:
         signal_to(job.guards[2], signal.SIGKILL)
         assert job.end(20).returncode != 0
     deadline = time.monotonic() + 5
-    while any(Path(f"/proc/{pid}").exists() for pid in ranks.values()):
+    while any(map(is_there, ranks.values())):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     the_rest_is_computed(3, table)
