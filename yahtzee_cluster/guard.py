@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from yahtzee_cluster.errors import RESUMES
+from yahtzee_cluster.stopping import SIGNALS
 
 NOTE_BYTES = mmap.PAGESIZE
 PR_SET_PDEATHSIG = 1
-FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
 Note = Callable[[str], None]
 """Takes down who this process is and what it does, for the case that it can no longer say so."""
@@ -34,7 +34,7 @@ def guarded(main: Callable[[Note], int]) -> NoReturn:
         if os.getppid() != guard:
             os._exit(1)
         raise SystemExit(main(lambda text: _write(page, text)))
-    for signum in FORWARDED:
+    for signum in SIGNALS:
         signal.signal(signum, lambda signum, _: os.kill(rank, signum))
     code = os.waitstatus_to_exitcode(os.waitpid(rank, 0)[1])
     if code < 0:

@@ -110,6 +110,7 @@ def main(arguments: Sequence[str] | None = None, note: Note = lambda _: None) ->
             lambda doing: note(f"{name}, {doing},"),
         )
         leave_together(comm)
+        request.listen_no_more()
         return 0
     except YahtzeeClusterError as error:
         print(f"{name}: {error}", file=sys.stderr)
@@ -128,6 +129,7 @@ def _lead(comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) ->
     if team.broken:
         return _leave_alone(comm, code)
     leave_together(comm)
+    request.listen_no_more()
     return code
 
 

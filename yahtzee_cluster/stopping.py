@@ -13,6 +13,7 @@ from types import FrameType
 
 from yahtzee_cluster.errors import StoppedError
 
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 HYDRA = "HYDI_CONTROL_FD"
 """Set by MPICH's launcher, which tells ranks by SIGUSR1 that another one has died."""
 
@@ -27,10 +28,15 @@ class StopRequest:
 
     def listen(self) -> None:
         """Take signals as requests from here on."""
-        for signum in (signal.SIGTERM, signal.SIGINT, *([] if HYDRA in os.environ else [signal.SIGUSR1])):
+        for signum in SIGNALS:
             signal.signal(signum, self._take)
         if HYDRA in os.environ:
             signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+    def listen_no_more(self) -> None:
+        """All is done; the interpreter would otherwise die of a signal that comes while it ends."""
+        for signum in SIGNALS:
+            signal.signal(signum, signal.SIG_IGN)
 
     def take(self, by: str) -> None:
         """Somebody asks."""
