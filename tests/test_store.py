@@ -542,7 +542,7 @@ def test_damaged_header(text: bytes, table: Store, tmp_path: Path) -> None:
 def test_header_that_is_a_directory(tmp_path: Path) -> None:
     """A header that cannot be read at all is refused in one line."""
     (tmp_path / "zarr.json").mkdir()
-    assert "Is a directory" in failure(tmp_path)
+    assert "Not a regular file" in failure(tmp_path)
 
 
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
@@ -600,8 +600,10 @@ def test_half_written_classes_are_swept(table: Store, tmp_path: Path) -> None:
 
 
 def start(function: Callable[..., None], path: Path) -> subprocess.Popen[str]:
-    """Call a function of this file in a process of its own."""
-    program = f"import sys; from test_store import {function.__name__} as f; f(sys.argv[1])"
+    """Call a function of some test file in a process of its own."""
+    program = (
+        f"import sys; from {Path(function.__code__.co_filename).stem} import {function.__name__} as f; f(sys.argv[1])"
+    )
     return subprocess.Popen(
         [sys.executable, "-c", program, path],
         cwd=Path(__file__).parent,

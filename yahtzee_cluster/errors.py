@@ -44,8 +44,7 @@ class FileError(UsageError):
         self.problem = problem
 
     def __str__(self) -> str:
-        source = self.source if self.source.isprintable() else repr(self.source)
-        return f"{source}: {self.problem}"
+        return f"{printable(self.source)}: {self.problem}"
 
 
 class KernelsMissingError(YahtzeeClusterError, ImportError):
@@ -54,3 +53,22 @@ class KernelsMissingError(YahtzeeClusterError, ImportError):
 
 class KernelArgumentError(UsageError, ValueError):
     """A kernel was handed an array of the wrong type, shape or contents."""
+
+
+def printable(text: str) -> str:
+    """A text as a message may hold it: on one line, with nothing in it that a terminal obeys."""
+    return text if text.isprintable() else repr(text)
+
+
+def short(text: str) -> str:
+    """The same, and not too long."""
+    text = printable(text)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def shown(value: object) -> str:
+    """Any value, in short."""
+    try:
+        return "nothing" if value is None else short(repr(value))
+    except (ValueError, RecursionError):
+        return "something too large to show"

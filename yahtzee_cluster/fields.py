@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from yahtzee_cluster.errors import FileError
+from yahtzee_cluster.errors import FileError, short, shown
 
 MAX_BYTES = 100_000
 MAX_TEXT = 200
@@ -99,16 +99,3 @@ class Fields:
 
 def is_integer(value: object, low: int, high: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-
-def shown(value: object) -> str:
-    try:
-        return "nothing" if value is None else short(repr(value))
-    except (ValueError, RecursionError):
-        return "something too large to show"
-
-
-def short(text: str) -> str:
-    """A text as an error message may hold it: on one line, and not too long."""
-    printable = text if text.isprintable() else repr(text)
-    return printable if len(printable) <= 60 else printable[:57] + "..."

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from yahtzee_cluster.dice import FACES, N_DICE, Keep
-from yahtzee_cluster.errors import FileError
-from yahtzee_cluster.fields import Fields, is_integer, parse_toml, read_toml, short
+from yahtzee_cluster.errors import FileError, short
+from yahtzee_cluster.fields import Fields, is_integer, parse_toml, read_toml
 
 MAX_CATEGORIES = 16
 MAX_POINTS = 1000

@@ -16,13 +16,16 @@ import hashlib
 import json
 import mmap
 import os
+import re
 import shutil
 import socket
+import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,7 +33,7 @@ import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable
 from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.recurrence import Block, Recurrence
 
@@ -41,10 +44,17 @@ HUGE_BYTES = 1 << 21
 """From here on memory is asked for in huge pages, which come several times as fast."""
 SHARD = "c.0"
 """The one file with values that a class has."""
+Memory = Callable[[int], NDArray[np.float64]]
+"""What room for so many values comes from."""
+
+METADATA = "zarr.json"
+MAX_METADATA_BYTES = 1 << 20
 
 LOCK = ".lock"
 LOCK_TRIES = 3
 ASIDE = ".partial"
+CLASSES = "classes"
+INDEX = "index"
 HEADER = "yahtzee_cluster"
 DIGEST = "sha256"
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -79,7 +89,7 @@ class Store:
     def __init__(self, path: Path, partition: Partition) -> None:
         self.path = path
         self.partition = partition
-        self._classes = path / "classes"
+        self._classes = path / CLASSES
 
     def place(self, cls: ClassId) -> Path:
         """Where a class is found: under its layer, and its part of the fixed set in hexadecimal digits."""
@@ -89,7 +99,7 @@ class Store:
         """Make the directories that classes are written into, and sweep what another run has left there."""
         (self.path / ASIDE).mkdir(exist_ok=True)
         for left in (self.path / ASIDE).iterdir():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
+            _delete(left)
         self._classes.mkdir(exist_ok=True)
 
     def start(self, subset: int) -> int:
@@ -101,7 +111,11 @@ class Store:
     @property
     def committed(self) -> list[ClassId]:
         """The classes that are on disk."""
-        present = {path.name for path in self._classes.iterdir()}
+        try:
+            with _folder(self.path, CLASSES) as folder:
+                present = {entry.name for entry in os.scandir(folder)}
+        except OSError as error:
+            raise StoreError(f"{self._classes}: {error.strerror}") from error
         return [cls for cls in self.partition.classes if self.place(cls).name in present]
 
     def write(self, cls: ClassId, block: Block) -> None:
@@ -110,8 +124,8 @@ class Store:
         shutil.rmtree(aside, ignore_errors=True)  # of an attempt that failed
         aside.mkdir()
         shape = Shape.of(len(block.values))
-        metadata = shape.metadata({DIGEST: f"{digest(block):064x}"})
-        (aside / "zarr.json").write_text(json.dumps(metadata), encoding="utf-8")
+        metadata = shape.metadata(f"{digest(block):064x}")
+        (aside / METADATA).write_bytes(metadata)
         with (aside / SHARD).open("wb") as file:
             shape.write(file, block.values)
         _make_durable(aside)
@@ -125,52 +139,49 @@ class Store:
 
     def read(self, cls: ClassId) -> NDArray[np.float64]:
         """Read all entries of a class."""
-        values = new_values(self.partition.n_values[cls])
-        try:
-            with (self.place(cls) / SHARD).open("rb") as file:
-                Shape.of(len(values)).read(file, values)
-            return values
-        except (OSError, ValueError) as error:
-            raise DamagedError(f"{self.place(cls)}: {error}; run the same command again to compute it anew") from error
+        return self._read(cls, 0, self.partition.n_values[cls], new_values)
 
     def row(self, cls: ClassId, start: int, stop: int) -> NDArray[np.float64]:
-        """Read a few entries of a class, as any Zarr reader does."""
-        import zarr
-
-        try:
-            values = np.asarray(zarr.open_array(str(self.place(cls)), mode="r")[start:stop])
-        except Exception as error:  # whatever a damaged file may lead to
-            raise DamagedError(f"{self.place(cls)}: {error}; run the same command again to compute it anew") from error
-        if values.dtype != np.float64 or len(values) != stop - start or np.isnan(values).any():
-            raise DamagedError(f"{self.place(cls)}: some of its values are missing")
+        """Read a few entries of a class."""
+        values = self._read(cls, start, stop, np.empty).copy()  # of its chunk, which may go
+        self.digest(cls)  # makes sure that this is where the values lie
+        if np.isnan(values).any():
+            raise self._damaged(cls, "some of its values are missing")
         return values
 
     def digest(self, cls: ClassId) -> int:
         """What a class should have as its digest."""
         try:
-            metadata = json.loads((self.place(cls) / "zarr.json").read_bytes())
-            text = metadata["attributes"][DIGEST]
-            if metadata != Shape.of(self.partition.n_values[cls]).metadata({DIGEST: text}):
-                raise ValueError("they are not those of this class")
-            return int(text, 16)
-        except UNREADABLE as error:
-            raise DamagedError(f"{self.place(cls)}: its metadata are damaged: {error}") from error
+            text = _content(self.path, CLASSES, self.place(cls).name, METADATA)
+        except (OSError, ValueError) as error:
+            raise self._damaged(cls, f"its metadata are damaged: {error}") from error
+        found = re.search(rb'"([0-9a-f]{64})"', text)
+        if not found or text != Shape.of(self.partition.n_values[cls]).metadata(found[1].decode()):
+            raise self._damaged(cls, "its metadata are damaged")
+        return int(found[1], 16)
 
     def block(self, cls: ClassId) -> Block:
         """Read a class, and make sure that its bytes are those that were committed."""
         block = Block(self.partition.members(cls), self.partition.starts(cls), self.read(cls))
         if digest(block) != self.digest(cls):
-            raise DamagedError(f"{self.place(cls)}: its values do not match its digest")
+            raise self._damaged(cls, "its values do not match its digest")
         return block
+
+    def _read(self, cls: ClassId, start: int, stop: int, memory: Memory) -> NDArray[np.float64]:
+        try:
+            with _opened(self.path, CLASSES, self.place(cls).name, SHARD) as file:
+                return Shape.of(self.partition.n_values[cls]).read(file, start, stop, memory)
+        except (OSError, ValueError) as error:
+            raise self._damaged(cls, error) from error
+
+    def _damaged(self, cls: ClassId, problem: object) -> DamagedError:
+        return DamagedError(f"{self.place(cls)}: {problem}; run the same command again to compute it anew")
 
     def remove(self, cls: ClassId) -> None:
         """Take a class off the disk, as a whole."""
         aside = self.path / ASIDE / f"{self.place(cls).name}.removed"
         self.place(cls).rename(aside)
-        if aside.is_dir():
-            shutil.rmtree(aside)
-        else:
-            aside.unlink()
+        _delete(aside)
 
     def is_sound(self, cls: ClassId) -> bool:
         """Whether the bytes of a class are those that were committed."""
@@ -214,7 +225,7 @@ class Shape:
         n_chunks = max(1, -(-n_values // CHUNK_VALUES))
         return cls(n_values, n_chunks, max(1, -(-n_values // n_chunks)))
 
-    def metadata(self, attributes: dict[str, str]) -> dict[str, Any]:
+    def metadata(self, digest: str) -> bytes:
         """The metadata of the array, as Zarr's specification has them."""
         little, crc = {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}
         sharding = {
@@ -223,7 +234,7 @@ class Shape:
             "index_codecs": [little, crc],
             "index_location": "end",
         }
-        return {
+        metadata = {
             "zarr_format": 3,
             "node_type": "array",
             "shape": [self.n_values],
@@ -232,8 +243,9 @@ class Shape:
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
             "fill_value": "NaN",
             "codecs": [{"name": "sharding_indexed", "configuration": sharding}],
-            "attributes": attributes,
+            "attributes": {DIGEST: digest},
         }
+        return json.dumps(metadata).encode()
 
     def write(self, file: IO[bytes], values: NDArray[np.float64]) -> None:
         """Write the shard."""
@@ -245,17 +257,28 @@ class Shape:
             file.write(_checksum(chunk, padding))
         file.write(self._index)
 
-    def read(self, file: IO[bytes], out: NDArray[np.float64]) -> None:
-        """Read the shard; complain of any byte that is wrong."""
-        for start in range(0, self.n_chunks * self.chunk, self.chunk):
-            values = out[start : start + self.chunk]
-            n_read = file.readinto(values)  # type: ignore[attr-defined]
-            chunk = _bytes_of(values)
-            padding = file.read(len(self._padding(chunk)))
-            if n_read != len(chunk) or file.read(4) != _checksum(chunk, padding):
-                raise ValueError(f"its chunk from value {start} on is damaged")
+    def read(self, file: IO[bytes], start: int, stop: int, memory: Memory) -> NDArray[np.float64]:
+        """Read some values from the shard; complain of any byte that is wrong in their chunks or in the index."""
+        chunk_bytes = 8 * self.chunk + 4
+        if os.fstat(file.fileno()).st_size != self.n_chunks * chunk_bytes + len(self._index):
+            raise ValueError("its shard is not as long as it should be")
+        first = min(start // self.chunk, self.n_chunks - 1)
+        n_read = max(-(-stop // self.chunk) - first, 1)  # a class without values has a chunk as well
+        values = memory(min((first + n_read) * self.chunk, self.n_values) - first * self.chunk)
+        file.seek(first * chunk_bytes)
+        for at in range(0, n_read * self.chunk, self.chunk):
+            self._read_chunk(file, values[at : at + self.chunk], first * self.chunk + at)
+        file.seek(self.n_chunks * chunk_bytes)
         if file.read() != self._index:
             raise ValueError("its index of chunks is damaged")
+        return values[start - first * self.chunk : stop - first * self.chunk]
+
+    def _read_chunk(self, file: IO[bytes], values: NDArray[np.float64], start: int) -> None:
+        n_read = file.readinto(values)  # type: ignore[attr-defined]
+        chunk = _bytes_of(values)
+        padding = file.read(len(self._padding(chunk)))
+        if n_read != len(chunk) or file.read(4) != _checksum(chunk, padding):
+            raise ValueError(f"its chunk from value {start} on is damaged")
 
     def _padding(self, chunk: NDArray[np.uint8]) -> bytes:
         return np.full(self.chunk - len(chunk) // 8, np.nan, "<f8").tobytes()
@@ -295,7 +318,8 @@ def digest(block: Block) -> int:
 def read_header(path: Path) -> Header | None:
     """What the table in a directory says of itself; None where there is no table, or none that was ever begun."""
     try:
-        stored = json.loads((path / "zarr.json").read_bytes())["attributes"].get(HEADER)
+        _refuse_links(path)
+        stored = json.loads(_content(path, METADATA))["attributes"].get(HEADER)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -341,17 +365,17 @@ def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> 
     import zarr
 
     partition, path = store.partition, store.path
-    aside = path / ASIDE / "index"
+    aside = path / ASIDE / INDEX
     index = zarr.create_group(
         str(aside),
         attributes={"about": "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"},
     )
     for name, column in _index_columns(problem, partition).items():
         index.create_array(name, data=column)
-    if (path / "index").exists():
-        (path / "index").rename(path / ASIDE / "index.old")
-    aside.rename(path / "index")
-    _write_group(path / "classes", path / ASIDE, {})
+    if (path / INDEX).exists():
+        (path / INDEX).rename(path / ASIDE / "index.old")
+    aside.rename(path / INDEX)
+    _write_group(path / CLASSES, path / ASIDE, {})
     header = {
         "format": FORMAT,
         "identity": problem.identity,
@@ -359,16 +383,16 @@ def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> 
         "fixed": [name for i, name in enumerate(problem.element_names) if partition.fixed >> i & 1],
         "provenance": dict(provenance),
     }
-    _make_durable(path / "index")
+    _make_durable(path / INDEX)
     _write_group(path, path / ASIDE, {HEADER: header})
 
 
 def _write_group(path: Path, aside: Path, attributes: dict[str, Any]) -> None:
     """Make a directory a Zarr group, at once or not at all."""
     text = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=2)
-    (aside / "zarr.json").write_text(text, encoding="utf-8")
-    _sync(aside / "zarr.json")
-    (aside / "zarr.json").rename(path / "zarr.json")
+    (aside / METADATA).write_text(text, encoding="utf-8")
+    _sync(aside / METADATA)
+    (aside / METADATA).rename(path / METADATA)
     _sync(path)
 
 
@@ -409,13 +433,22 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def _refuse_links(path: Path) -> None:
+    """Refuse a directory in which a link would lead a run elsewhere."""
+    for name in (LOCK, ASIDE, CLASSES, INDEX, METADATA):
+        if (path / name).is_symlink():
+            raise StoreRefusedError(
+                f"{path / name}: is a symbolic link, and none is followed; put what it stands for in its place"
+            )
+
+
 def _is_ours(path: Path) -> bool:
     """Whether a directory without a header is empty, or holds what is left of a table that was never begun."""
     names = {entry.name for entry in path.iterdir()} - {LOCK}
     if not names:
         return True
-    begun = ASIDE in names and names <= {ASIDE, "classes", "index"}
-    return begun and {entry.name for entry in path.glob("classes/*")} <= {"zarr.json"}
+    begun = ASIDE in names and names <= {ASIDE, CLASSES, INDEX}
+    return begun and {entry.name for entry in path.glob("classes/*")} <= {METADATA}
 
 
 @contextmanager
@@ -423,7 +456,7 @@ def _lock(path: Path) -> Iterator[None]:
     """Hold a file for this run alone; the operating system lets go of it however the run ends."""
     n_tries = 0
     while True:
-        file = path.open("a+", encoding="utf-8")
+        file = open(path, "a+b", opener=_open_plain)  # noqa: SIM115  # it is given up where the lock is
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -437,22 +470,28 @@ def _lock(path: Path) -> Iterator[None]:
         if _is_the_file(file, path):
             break
         file.close()  # its last owner removed it just now
-    try:
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M:%S}")
-        file.flush()
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        file.close()
+    with file:
+        if os.fstat(file.fileno()).st_nlink > 1:
+            raise StoreRefusedError(f"{path}: is the same file as one elsewhere; remove it here")
+        try:
+            file.truncate(0)
+            file.write(
+                f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M:%S}".encode()
+            )
+            file.flush()
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def writer(path: Path) -> str | None:
     """Which run is writing the table in a directory, if any."""
     try:
-        file = (path / LOCK).open("r", encoding="utf-8")
+        file = _opened(path, LOCK)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise StoreError(f"{path / LOCK}: {error.strerror}") from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -461,16 +500,64 @@ def writer(path: Path) -> str | None:
     return None
 
 
-def _owner(file: IO[str]) -> str:
+def _owner(file: IO[bytes]) -> str:
     file.seek(0)
-    return file.read(200) or "which has not said who it is"
+    return printable(file.read(200).decode(errors="replace")) or "which has not said who it is"
 
 
-def _is_the_file(file: IO[str], path: Path) -> bool:
+def _is_the_file(file: IO[bytes], path: Path) -> bool:
     try:
         return os.fstat(file.fileno()).st_ino == path.stat().st_ino
     except FileNotFoundError:
         return False
+
+
+# ------------------------------------------------------------------------------------------ files and links
+
+
+@contextmanager
+def _folder(root: Path, *names: str) -> Iterator[int]:
+    """A directory below another one, on a way without links."""
+    at = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in names:
+            below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = below
+        yield at
+    finally:
+        os.close(at)
+
+
+def _opened(root: Path, *names: str) -> IO[bytes]:
+    """A file below a directory, on a way without links."""
+    with _folder(root, *names[:-1]) as folder:
+        return open(names[-1], "rb", opener=partial(_open_plain, dir_fd=folder))
+
+
+def _open_plain(path: str, flags: int, dir_fd: int | None = None) -> int:
+    """Open a file that is no link, and nothing that one might wait for."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666, dir_fd=dir_fd)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "Not a regular file", path)
+    return descriptor
+
+
+def _content(root: Path, *names: str) -> bytes:
+    """What metadata say, which are never long."""
+    with _opened(root, *names) as file:
+        if os.fstat(file.fileno()).st_size > MAX_METADATA_BYTES:
+            raise ValueError(f"{names[-1]} is longer than {MAX_METADATA_BYTES} bytes")
+        return file.read(MAX_METADATA_BYTES)
+
+
+def _delete(path: Path) -> None:
+    """Delete a file, a link, or a directory with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _make_durable(path: Path) -> None:

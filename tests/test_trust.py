@@ -1,0 +1,192 @@
+"""Tables that somebody else has made, or that something has happened to: they are data, and stay where they are."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from test_store import ALL, LISTED, bits, class_with, complete, contents, copied, small_and_quick, start
+
+from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.store import (
+    ASIDE,
+    SHARD,
+    DamagedError,
+    Store,
+    StoreError,
+    StoreRefusedError,
+    claim,
+    read_header,
+    writer,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_and_quick() -> Iterator[None]:
+    with small_and_quick():
+        yield
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A finished table, for tests that leave it as it was."""
+    return complete(tmp_path_factory.mktemp("trust") / "table", LISTED, ALL)
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Iterator[Path]:
+    """A directory beside the store, in which nothing may change."""
+    path = tmp_path / "outside"
+    (path / "deep").mkdir(parents=True)
+    (path / "novel.txt").write_text("It was a dark and stormy night.")
+    (path / "deep" / "c.0").write_bytes(b"\1" * 100)
+    before = contents(path)
+    yield path
+    assert contents(path) == before
+
+
+def delete(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def mended(path: Path) -> None:
+    """Do what a run does with a table in which something is damaged."""
+    with claim(path, LISTED, ALL, {}) as claimed:
+        for cls in claimed.committed:
+            if not claimed.is_sound(cls):
+                claimed.remove(cls)
+        for cls in set(claimed.partition.classes) - set(claimed.committed):
+            claimed.write(cls, LISTED.block(claimed.partition, cls))
+
+
+# ------------------------------------------------------------------------------------------------------ links
+
+
+@pytest.mark.parametrize("name", [".partial", ".lock", "classes", "index", "zarr.json"])
+@pytest.mark.parametrize("target", ["outside", "outside/novel.txt", "nowhere", "original"])
+@pytest.mark.usefixtures("outside")
+def test_links_in_a_table_are_refused(name: str, target: str, table: Store, tmp_path: Path) -> None:
+    """A link where a run would write is refused before anything is touched, even if all that it leads to is right."""
+    store = copied(table, tmp_path / "table")
+    if (store.path / name).exists():
+        (store.path / name).rename(tmp_path / "original")
+    (store.path / name).symlink_to(tmp_path / target)
+    before = contents(tmp_path)
+    with pytest.raises(StoreRefusedError, match=f"{store.path / name}: is a symbolic link"):
+        mended(store.path)
+    with pytest.raises(StoreRefusedError, match="is a symbolic link"):
+        read_header(store.path)
+    assert contents(tmp_path) == before
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("linked", ["", SHARD, "zarr.json"])
+@pytest.mark.parametrize("right", [False, True])
+def test_linked_classes_are_damaged(linked: str, right: bool, table: Store, outside: Path, tmp_path: Path) -> None:
+    """A class that is a link, or holds one, is not read, even if all is right there; it goes, its target stays."""
+    store = copied(table, tmp_path / "table")
+    cls = class_with(store, 5)
+    place = store.place(cls) / linked
+    delete(place)
+    place.symlink_to(table.place(cls) / linked if right else outside / "deep" / linked)
+    for look in (store.block, lambda cls: store.row(cls, 0, 5)):
+        with pytest.raises(DamagedError, match=str(store.place(cls))):
+            look(cls)
+    mended(store.path)
+    assert not place.is_symlink()
+    assert bits(store.block(cls).values) == bits(LISTED.block(store.partition, cls).values)
+    assert table.is_sound(cls)
+
+
+def test_what_is_swept_may_be_anything(outside: Path, tmp_path: Path) -> None:
+    """Links, files, pipes and directories in `.partial` are all swept, and nothing that they lead to."""
+    path = tmp_path / "table"
+    aside = path / ASIDE
+    (aside / "directory" / "deep").mkdir(parents=True)
+    (aside / "file").write_text("")
+    os.mkfifo(aside / "pipe")
+    for name, target in [("link", outside), ("dangling", Path("nowhere")), ("to file", outside / "novel.txt")]:
+        (aside / name).symlink_to(target)
+        (aside / "directory" / "deep" / name).symlink_to(target)
+    complete(path, LISTED, ALL)
+    assert not aside.exists()
+
+
+def test_the_root_may_be_a_link(table: Store, tmp_path: Path) -> None:
+    """A user may name a table by a link."""
+    (tmp_path / "link").symlink_to(tmp_path / "table")
+    (tmp_path / "table").mkdir()
+    store = complete(tmp_path / "link", LISTED, ALL)
+    assert store.table_digest == table.table_digest
+    assert Store(tmp_path / "table", table.partition).is_sound(class_with(table, 5))
+
+
+def test_a_lock_that_has_another_name_is_not_written_into(table: Store, outside: Path, tmp_path: Path) -> None:
+    """A lock that is a hard link to some other file is refused, and the file stays as it is."""
+    store = copied(table, tmp_path / "table")
+    os.link(outside / "novel.txt", store.path / ".lock")
+    with pytest.raises(StoreRefusedError, match=r"\.lock: is the same file as one elsewhere; remove it here"):
+        mended(store.path)
+
+
+# ---------------------------------------------------------------------------------------------- special files
+
+
+def look_and_mend(path: str) -> None:
+    """Look at a table in every way, then go on with it; print what is complained of."""
+    store = Store(Path(path), LISTED.partition(ALL))
+    with small_and_quick():
+        for look in (read_header, writer, lambda _: [*map(store.is_sound, store.partition.classes)], mended):
+            try:
+                look(store.path)
+            except YahtzeeClusterError as error:
+                print(error)
+
+
+def device(path: Path) -> None:
+    try:
+        os.mknod(path, 0o666 | 0o020000, os.makedev(1, 5))  # /dev/zero, which has no end
+    except PermissionError:
+        pytest.skip("only root can make a device")
+
+
+@pytest.mark.parametrize("name", ["zarr.json", ".lock", "classes/02-3/zarr.json", "classes/02-3/c.0", "classes/02-3"])
+@pytest.mark.parametrize("make", [os.mkfifo, device])
+def test_special_files_are_not_read(make: Callable[[Path], None], name: str, table: Store, tmp_path: Path) -> None:
+    """Nobody waits for a pipe to be filled or reads a device; in a class, they are damage that is mended."""
+    store = copied(table, tmp_path / "table")
+    cls = class_with(store, 9)
+    delete(store.path / name)
+    make(store.path / name)
+    with start(look_and_mend, store.path) as process:
+        printed, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    if name.startswith("classes"):
+        assert printed == ""
+        assert store.is_sound(cls)
+    else:
+        complaint = f"{store.path}: cannot be read" if name == "zarr.json" else str(store.path / name)
+        assert printed == f"{complaint}: Not a regular file\n" * 2
+
+
+@pytest.mark.parametrize("name", ["zarr.json", "classes/02-3/zarr.json"])
+def test_long_metadata_are_not_read(name: str, table: Store, tmp_path: Path) -> None:
+    """Metadata of a terabyte are refused without being read."""
+    store = copied(table, tmp_path / "table")
+    with (store.path / name).open("r+b") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(StoreError, match="is longer than 1048576 bytes"):
+        read_header(store.path) if name == "zarr.json" else store.digest(class_with(store, 9))
+
+
+def test_long_shards_are_not_read(table: Store, tmp_path: Path) -> None:
+    """A shard that is not as long as its class wants is refused before anything of it is read."""
+    store = copied(table, tmp_path / "table")
+    cls = class_with(store, 9)
+    for n_bytes in (0, 1, 1 << 40):
+        with (store.place(cls) / SHARD).open("r+b") as file:
+            file.truncate(n_bytes)
+        for look in (store.read, lambda cls: store.row(cls, 0, 1)):
+            with pytest.raises(DamagedError, match="not as long as it should be"):
+                look(cls)
