@@ -485,7 +485,7 @@ def test_others_are_refused(tmp_path: Path) -> None:
     store = complete(path, LISTED, 0b101)
     before = contents(path)
     message = refusal(path, Listed(LISTED.lengths, "other"), 0b101)
-    assert 'holds a table for another name: "listed" there, "other" asked for' in message
+    assert "holds a table for another name: 'listed' there, 'other' asked for" in message
     assert "another lengths: [0, 1, 8, 9, 2, 22, 0, 5] there, [0, 1] asked for" in refusal(path, Listed((0, 1)), 1)
     assert "cut by another G: a,c there, b asked for" in refusal(path, LISTED, 0b010)
     assert "cut by another G: a,c there, nothing asked for" in refusal(path, LISTED, 0)

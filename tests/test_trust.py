@@ -1,14 +1,24 @@
 """Tables that somebody else has made, or that something has happened to: they are data, and stay where they are."""
 
+import copy
+import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import SMALL
+from test_crew import compute
 from test_store import ALL, LISTED, bits, class_with, complete, contents, copied, small_and_quick, start
 
-from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.cli import main
+from yahtzee_cluster.errors import FileError, YahtzeeClusterError
+from yahtzee_cluster.job import MAX_COUNT
+from yahtzee_cluster.objectives import problem_of
+from yahtzee_cluster.rules import parse_rules
 from yahtzee_cluster.store import (
     ASIDE,
     SHARD,
@@ -20,6 +30,7 @@ from yahtzee_cluster.store import (
     read_header,
     writer,
 )
+from yahtzee_cluster.table import open_table
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -190,3 +201,111 @@ def test_long_shards_are_not_read(table: Store, tmp_path: Path) -> None:
         for look in (store.read, lambda cls: store.row(cls, 0, 1)):
             with pytest.raises(DamagedError, match="not as long as it should be"):
                 look(cls)
+
+
+# ---------------------------------------------------------------------------------------------------- headers
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished table of a small game."""
+    path = tmp_path_factory.mktemp("game") / "table"
+    compute(path, problem_of("maxprob", parse_rules(SMALL["free"], "test"), 60), 0b11)
+    return path
+
+
+HOSTILE = {
+    "huge": 10**4000,
+    "large": 10**15,
+    "negative": -1,
+    "zero": 0,
+    "yes": True,
+    "fraction": 60.0,
+    "endless": float("inf"),
+    "nothing": None,
+    "text": "maxprob",
+    "controls": "\x1b[2J\x07\nyou have won\x7f\u202e\ud800",
+    "long": "x" * 500_000,
+    "list": [],
+    "list of lists": [[1], ["a"]],
+    "many": ["any"] * 100_000,
+    "numbers": [*range(100_000)],
+    "object": {},
+    "other object": {"\x1b[2J": {"10" * 3000: "\x1b[2J"}},
+    "deep": json.loads("[" * 900 + "]" * 900),
+}
+PLACES = [
+    "identity", "identity objective", "identity target", "identity rules", "identity rules name",
+    "identity rules category", "identity rules category 0", "identity rules category 0 name",
+    "identity rules category 0 points", "identity rules category 2 groups", "identity rules category 2 faces",
+    "identity rules upper_threshold", "identity rules joker", "identity rules yahtzee",
+    "identity rules published_maxprob", "identity rules \x1b[2J", "identity \x1b[2J",
+    "format", "elements", "elements 0", "fixed", "fixed 0", "provenance", "provenance host", "provenance \x1b[2J",
+]  # fmt: skip
+
+
+def put(header: Any, place: str, value: object) -> None:
+    *way, last = [int(name) if name.isdecimal() else name for name in place.split(" ")]
+    for name in way:
+        header = header[name]
+    header[last] = value
+
+
+def asked(command: str, path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints of a table: its result, or one line of complaint; nothing that a terminal obeys."""
+    code = main([*command.split(), "--store", str(path)])
+    printed = capsys.readouterr()
+    assert all(line.isprintable() for line in (printed.out + printed.err).split("\n"))
+    assert (code, printed.err.count("\n")) in {(0, 0), (1, 1), (2, 1)}
+    return printed.out
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_hostile_headers(place: str, game: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever stands in a header, a table is asked and gone on with as it is, or refused in one line, and soon."""
+    shutil.copytree(game, tmp_path / "table")
+    group = json.loads((game / "zarr.json").read_bytes())
+    sound = open_table(game)
+    for value in HOSTILE.values():
+        hostile = copy.deepcopy(group)
+        put(hostile["attributes"]["yahtzee_cluster"], place, value)
+        (tmp_path / "table" / "zarr.json").write_text(json.dumps(hostile))
+        started = time.monotonic()
+        asked("status", tmp_path / "table", capsys)
+        curve = asked("curve --json", tmp_path / "table", capsys)
+        assert not curve or json.loads(curve)["p"] == sound.curve().tolist()
+        complaint = ""
+        try:
+            with claim(tmp_path / "table", sound.problem, sound.store.partition.fixed, {}) as store:
+                assert all(map(store.is_sound, store.partition.classes))
+        except YahtzeeClusterError as error:
+            complaint = str(error)
+        assert complaint.isprintable()
+        assert curve or complaint
+        assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("command", ["status --json", "value --need 5", "verify --sample 3"])
+@pytest.mark.parametrize("place", ["identity rules", "identity target", "provenance host"])
+def test_hostile_headers_of_other_commands(
+    command: str, place: str, game: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every other command prints its result, or refuses in one line, as well."""
+    shutil.copytree(game, tmp_path / "table")
+    group = json.loads((game / "zarr.json").read_bytes())
+    put(group["attributes"]["yahtzee_cluster"], place, HOSTILE["controls"])
+    (tmp_path / "table" / "zarr.json").write_text(json.dumps(group))
+    assert bool(asked(command, tmp_path / "table", capsys)) == (place == "provenance host")
+
+
+@pytest.mark.parametrize("target", [MAX_COUNT, MAX_COUNT + 1])
+def test_targets_go_as_far_as_jobs(target: int, game: Path, tmp_path: Path) -> None:
+    """What a job may ask for can be opened, and no more."""
+    group = json.loads((game / "zarr.json").read_bytes())
+    put(group["attributes"]["yahtzee_cluster"], "identity target", target)
+    (tmp_path / "zarr.json").write_text(json.dumps(group))
+    if target <= MAX_COUNT:
+        assert open_table(tmp_path).target == target
+    else:
+        with pytest.raises(FileError, match=f"{tmp_path}: target: expected a whole number from 1 to {MAX_COUNT}"):
+            open_table(tmp_path)

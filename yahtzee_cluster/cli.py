@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable
 from yahtzee_cluster.output import say
 from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
@@ -189,7 +189,7 @@ def _status(options: argparse.Namespace) -> str:
         "objective": table.objective,
         "rules": table.rules.name,
         "target": header.identity.get("target"),
-        "G": [name for i, name in enumerate(header.elements) if header.fixed >> i & 1],
+        "G": header.fixed_names,
         "classes": len(sizes),
         "classes_done": len(sizes) - len(missing),
         "values": sum(sizes.values()),
@@ -200,8 +200,10 @@ def _status(options: argparse.Namespace) -> str:
     }
     if options.json:
         return json.dumps(status)
-    shown = {**status, "G": ", ".join(status["G"]) or "nothing", **status["provenance"], "provenance": None}
-    return "\n".join(f"{key:17}{value}" for key, value in shown.items() if value is not None)
+    provenance = status.pop("provenance")
+    shown = status | {"G": ", ".join(status["G"]) or "nothing"}
+    facts = [*shown.items(), *provenance.items()]
+    return "\n".join(f"{printable(key):17}{printable(str(value))}" for key, value in facts if value is not None)
 
 
 def _verify(options: argparse.Namespace) -> str:

@@ -91,7 +91,9 @@ class Fields:
 
     def texts_of_numbers(self, key: str) -> tuple[tuple[int, str], ...]:
         value = self.table.get(key, {})
-        known = isinstance(value, dict) and all(n.isdecimal() and isinstance(text, str) for n, text in value.items())
+        known = isinstance(value, dict) and all(
+            n.isdecimal() and len(n) < 10 and isinstance(text, str) for n, text in value.items()
+        )
         if not known:
             raise self.error(key, "expected whole numbers, with a text for each", value)
         return tuple((int(n), text) for n, text in value.items())

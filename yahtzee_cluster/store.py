@@ -33,7 +33,7 @@ import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable, short, shown
 from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.recurrence import Block, Recurrence
 
@@ -49,6 +49,9 @@ Memory = Callable[[int], NDArray[np.float64]]
 
 METADATA = "zarr.json"
 MAX_METADATA_BYTES = 1 << 20
+MAX_DEPTH = 16
+MAX_ELEMENTS = 62
+"""Subsets are signed integers of 64 bits."""
 
 LOCK = ".lock"
 LOCK_TRIES = 3
@@ -81,6 +84,21 @@ class Header:
     elements: tuple[str, ...]
     fixed: int
     provenance: dict[str, Any]
+
+    @property
+    def fixed_names(self) -> list[str]:
+        """The elements of the fixed set."""
+        return _names(self.fixed, self.elements)
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The header as it is stored."""
+        facts = {"identity": self.identity, "elements": [*self.elements], "fixed": self.fixed_names}
+        return {"format": FORMAT, **facts, "provenance": self.provenance}
+
+    def describes(self, problem: Recurrence) -> bool:
+        """Whether this is the header of a table of that problem."""
+        return self.elements == problem.element_names and _json(self.identity) == _json(problem.identity)
 
 
 class Store:
@@ -330,12 +348,30 @@ def read_header(path: Path) -> Header | None:
         return None
     try:
         if stored["format"] != FORMAT:
-            raise StoreError(f"{path}: has format {stored['format']}; this version reads format {FORMAT}")
-        elements = tuple(stored["elements"])
-        fixed = sum(1 << elements.index(name) for name in stored["fixed"])
-        return Header(dict(stored["identity"]), elements, fixed, dict(stored["provenance"]))
+            raise StoreError(f"{path}: has format {shown(stored['format'])}; this version reads format {FORMAT}")
+        return _header(stored)
     except UNREADABLE as error:
         raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
+
+
+def _header(stored: dict[str, Any]) -> Header:
+    """The header that is stored, if it is one that might have been written here."""
+    elements = tuple(stored["elements"][:MAX_ELEMENTS])
+    fixed = sum(1 << elements.index(name) for name in stored["fixed"])
+    header = Header(dict(stored["identity"]), elements, fixed, dict(stored["provenance"]))
+    if _is_deeper(stored, MAX_DEPTH) or header.stated != stored:
+        raise ValueError("its header is not as it is written here")
+    return header
+
+
+def _is_deeper(value: object, depth: int) -> bool:
+    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not depth or any(_is_deeper(item, depth - 1) for item in within)
+
+
+def _json(value: object) -> str:
+    """What tells true from 1, and 1 from 1.0."""
+    return json.dumps(value, sort_keys=True)
 
 
 @contextmanager
@@ -376,15 +412,9 @@ def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> 
         (path / INDEX).rename(path / ASIDE / "index.old")
     aside.rename(path / INDEX)
     _write_group(path / CLASSES, path / ASIDE, {})
-    header = {
-        "format": FORMAT,
-        "identity": problem.identity,
-        "elements": problem.element_names,
-        "fixed": [name for i, name in enumerate(problem.element_names) if partition.fixed >> i & 1],
-        "provenance": dict(provenance),
-    }
+    header = Header(problem.identity, problem.element_names, partition.fixed, dict(provenance))
     _make_durable(path / INDEX)
-    _write_group(path, path / ASIDE, {HEADER: header})
+    _write_group(path, path / ASIDE, {HEADER: header.stated})
 
 
 def _write_group(path: Path, aside: Path, attributes: dict[str, Any]) -> None:
@@ -412,25 +442,23 @@ def _index_columns(problem: Recurrence, partition: Partition) -> dict[str, NDArr
 
 
 def _compare(path: Path, header: Header, problem: Recurrence, fixed: int) -> None:
-    asked = json.loads(json.dumps(problem.identity))
+    asked = json.loads(_json(problem.identity))
     for key in sorted({*asked, *header.identity}):
-        if asked.get(key) != header.identity.get(key):
-            there, here = _shown(header.identity.get(key)), _shown(asked.get(key))
+        there, here = header.identity.get(key), asked.get(key)
+        if _json(there) != _json(here):
             raise StoreRefusedError(
-                f"{path}: holds a table for another {key}: {there} there, {here} asked for; name another --store"
+                f"{path}: holds a table for another {short(key)}: {shown(there)} there, {shown(here)} asked for; "
+                "name another --store"
             )
+    if not header.describes(problem):
+        raise StoreError(f"{path}: its zarr.json is damaged: the elements are not those of its identity")
     if fixed != header.fixed:
-        there, here = _names(header.fixed, header.elements), _names(fixed, problem.element_names)
+        there, here = (",".join(names) or "nothing" for names in (header.fixed_names, _names(fixed, header.elements)))
         raise StoreRefusedError(f"{path}: is cut by another G: {there} there, {here} asked for; leave --G away")
 
 
-def _names(fixed: int, elements: tuple[str, ...]) -> str:
-    return ",".join(name for i, name in enumerate(elements) if fixed >> i & 1) or "nothing"
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _names(subset: int, elements: tuple[str, ...]) -> list[str]:
+    return [name for i, name in enumerate(elements) if subset >> i & 1]
 
 
 def _refuse_links(path: Path) -> None:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.objectives import problem_of
+from yahtzee_cluster.fields import Fields
+from yahtzee_cluster.objectives import OBJECTIVES, problem_of
 from yahtzee_cluster.objectives.expected import Expected, std_of
 from yahtzee_cluster.objectives.maxprob import MaxProb
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import rules_of
-from yahtzee_cluster.store import Store, read_header
+from yahtzee_cluster.store import Store, StoreError, read_header
+
+MAX_TARGET = 1_000_000
+"""No job asks for more."""
 
 
 class Table:
@@ -94,6 +99,20 @@ def open_table(path: str | Path) -> Table:
     header = read_header(path)
     if header is None:
         raise UsageError(f"{path}: holds no table; `python -m yahtzee_cluster.run --store {path}` computes one")
-    identity = header.identity
-    rules = rules_of(identity["rules"], f"{path}: rules")
-    return Table(path, problem_of(identity["objective"], rules, identity.get("target", 0)), header.fixed)
+    problem = _problem(header.identity, str(path))
+    if not header.describes(problem):
+        raise StoreError(f"{path}: its zarr.json is damaged: its header contradicts itself")
+    return Table(path, problem, header.fixed)
+
+
+def _problem(identity: dict[str, Any], source: str) -> Scorecards:
+    """The problem that a header names, as far as it can be trusted to be one."""
+    fields = Fields(identity, source, known=("objective", "rules", "target"))
+    rules = identity.get("rules")
+    if not isinstance(rules, dict):
+        raise fields.error("rules", "expected a table", rules)
+    return problem_of(
+        fields.choice("objective", OBJECTIVES, None),
+        rules_of(rules, f"{source}: rules"),
+        fields.integer("target", 1, low=1, high=MAX_TARGET),
+    )
