@@ -615,7 +615,7 @@ def start(function: Callable[..., None], path: Path) -> subprocess.Popen[str]:
 
 def hold(path: str) -> None:
     """Hold a table until there is no more input."""
-    with claim(Path(path), LISTED, ALL, {}) as store:
+    with claim(Path(path), LISTED, ALL, BEGUN) as store:
         print(store.path, flush=True)
         sys.stdin.read()
 

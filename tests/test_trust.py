@@ -1,18 +1,25 @@
 """Tables that somebody else has made, or that something has happened to: they are data, and stay where they are."""
 
 import copy
+import errno
 import json
 import os
 import shutil
+import stat
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from conftest import SMALL
 from test_crew import compute
 from test_store import ALL, LISTED, bits, class_with, complete, contents, copied, small_and_quick, start
+from toy import Listed
 
 from yahtzee_cluster.cli import main
 from yahtzee_cluster.errors import FileError, YahtzeeClusterError
@@ -201,6 +208,168 @@ def test_long_shards_are_not_read(table: Store, tmp_path: Path) -> None:
         for look in (store.read, lambda cls: store.row(cls, 0, 1)):
             with pytest.raises(DamagedError, match="not as long as it should be"):
                 look(cls)
+
+
+# --------------------------------------------------------------------------------------------- what is written
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that fails at any file or directory leaves nothing of itself, and can be tried again."""
+    with claim(tmp_path, LISTED, ALL, {}) as store:
+        cls = class_with(store, 22)
+        block = LISTED.block(store.partition, cls)
+        for n_good in range(4):
+            answers = iter([None] * n_good)
+
+            def sync(_: int, answers: Iterator[None] = answers) -> None:
+                if next(answers, "full"):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+            with monkeypatch.context() as patch:
+                patch.setattr("os.fsync", sync)
+                with pytest.raises(OSError, match="No space left on device"):
+                    store.write(cls, block)
+            assert [*(tmp_path / ASIDE).iterdir()] == []
+            assert (cls in store.committed) == (n_good == 3)  # the class is there, only not for good
+        assert store.is_sound(cls)
+
+
+def test_many_write_the_same_class(tmp_path: Path) -> None:
+    """Stores that write the same class at once never meet, wherever they run, and the class is there once and sound."""
+    with claim(tmp_path, LISTED, ALL, {}) as store:
+        cls = class_with(store, 22)
+        stores = [Store(tmp_path, store.partition) for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(20):
+                [*pool.map(lambda other: other.write(cls, LISTED.block(store.partition, cls)), stores)]
+                assert store.is_sound(cls)
+                store.remove(cls)
+        assert [*(tmp_path / ASIDE).iterdir()] == []
+
+
+BIG = Listed((500_000, 400_000))
+"""More than 7 MB."""
+
+
+def fill_small_disk(path: str) -> None:
+    """Mount a disk of 8 MB, on which nobody else can see what goes on; try to put tables there."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", path], check=True)
+    root = Path(path)
+    try:
+        complete(root / "larger", Listed((800_000, 400_000)), 1)
+    except StoreRefusedError as error:
+        print(error)
+    (root / "ballast").write_bytes(bytes(4 << 20))
+    try:
+        complete(root / "table", BIG, 1)
+    except StoreRefusedError as error:
+        print(error)
+    (root / "ballast").unlink()
+    with claim(root / "table", BIG, 1, {}) as store:
+        classes = store.partition.classes
+        store.write(classes[0], BIG.block(store.partition, classes[0]))
+        (root / "ballast").write_bytes(bytes(2 << 20))
+        free = shutil.disk_usage(root).free
+        try:
+            store.write(classes[1], BIG.block(store.partition, classes[1]))
+        except OSError as error:
+            print(error.strerror)
+        assert shutil.disk_usage(root).free == free
+        assert store.committed == [classes[0]]
+        (root / "ballast").unlink()
+    print(complete(root / "table", BIG, 1).committed == [*classes])
+
+
+def test_small_disks(tmp_path: Path) -> None:
+    """A disk too small for what is missing is refused at once; one that fills up is not left fuller by a failure."""
+    alone = ["unshare", "--mount", "--map-root-user"]
+    if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    program = f"from test_trust import fill_small_disk as f; f({str(tmp_path)!r})"
+    result = subprocess.run(
+        [*alone, sys.executable, "-c", program],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    advice = "; make room, or name a --store on another disk"
+    assert result.stdout.splitlines() == [
+        f"{tmp_path}/larger: has room for 8 MB, and the table still takes 9 MB{advice}",
+        f"{tmp_path}/table: has room for 4 MB, and the table still takes 7 MB{advice}",
+        "No space left on device",
+        "True",
+    ], result.stderr
+
+
+def test_a_disk_that_does_not_say_how_large_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that reports no sizes at all is tried."""
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(total=0, used=0, free=0))
+    assert complete(tmp_path, LISTED, ALL).table_digest
+
+
+@pytest.mark.parametrize("provenance", [{}, {"program": "test"}])
+def test_where_it_was_may_be_left_out(
+    provenance: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without provenance, nothing on disk says where a run is; with it, the lock does."""
+    monkeypatch.setattr("socket.gethostname", lambda: "host-of-this-test")
+    with claim(tmp_path, LISTED, ALL, provenance):
+        named = {path for path, content in contents(tmp_path).items() if b"host-of-this-test" in (content or b"")}
+        assert named == ({tmp_path / ".lock"} if provenance else set())
+        assert (writer(tmp_path) == f"process {os.getpid()}") == (not provenance)
+    header = read_header(tmp_path)
+    assert header
+    assert header.provenance == provenance
+
+
+@pytest.mark.parametrize("umask", [0o027, 0o002, 0o077])
+def test_modes_follow_the_umask(umask: int, tmp_path: Path) -> None:
+    """Every file and directory of a table has the bits that the umask leaves, while it is written and afterwards."""
+    before = os.umask(umask)
+    try:
+        with claim(tmp_path / "table", LISTED, ALL, {}) as store:
+            for cls in store.partition.classes:
+                store.write(cls, LISTED.block(store.partition, cls))
+            modes = {path: path.stat().st_mode for path in [store.path, *store.path.rglob("*")]}
+    finally:
+        os.umask(before)
+    assert {path.name for path in modes} >= {"table", ".lock", ".partial", "index", "classes", "zarr.json", SHARD, "c"}
+    for path, mode in modes.items():
+        assert stat.S_IMODE(mode) == (0o777 if stat.S_ISDIR(mode) else 0o666) & ~umask, path
+
+
+def test_nobody_comes_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as `.partial` is there, and while it goes, the table is held."""
+    seen: list[str | None] = []
+    rmtree = shutil.rmtree
+
+    def watched(path: Path, *args: Any, **options: Any) -> None:
+        seen.extend([writer(tmp_path)] if path == tmp_path / ASIDE else [])
+        rmtree(path, *args, **options)
+        seen.extend([writer(tmp_path)] if path == tmp_path / ASIDE else [])
+
+    monkeypatch.setattr("shutil.rmtree", watched)
+    with claim(tmp_path, LISTED, ALL, {}):
+        pass
+    assert seen == [f"process {os.getpid()}"] * 2
+    assert writer(tmp_path) is None
+
+
+def test_what_outlives_its_run_commits_all_or_nothing(tmp_path: Path) -> None:
+    """A rank that still writes while the next run sweeps fails, or commits a whole class; never what is left of one."""
+    with claim(tmp_path, LISTED, ALL, {}) as store, ThreadPoolExecutor(1) as late:
+        cls = class_with(store, 22)
+        for _ in range(300):
+            written = late.submit(Store(tmp_path, store.partition).write, cls, LISTED.block(store.partition, cls))
+            while not written.done():
+                store.prepare()
+            if cls in store.committed:
+                assert store.is_sound(cls)
+                store.remove(cls)
+            else:
+                assert isinstance(written.exception(), FileNotFoundError)
 
 
 # ---------------------------------------------------------------------------------------------------- headers

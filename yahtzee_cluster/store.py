@@ -17,12 +17,13 @@ import json
 import mmap
 import os
 import re
+import secrets
 import shutil
 import socket
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -108,6 +109,7 @@ class Store:
         self.path = path
         self.partition = partition
         self._classes = path / CLASSES
+        self._token = secrets.token_hex(8)
 
     def place(self, cls: ClassId) -> Path:
         """Where a class is found: under its layer, and its part of the fixed set in hexadecimal digits."""
@@ -117,7 +119,8 @@ class Store:
         """Make the directories that classes are written into, and sweep what another run has left there."""
         (self.path / ASIDE).mkdir(exist_ok=True)
         for left in (self.path / ASIDE).iterdir():
-            _delete(left)
+            with suppress(FileNotFoundError):  # a rank that outlives its run has just committed it
+                self._discard(left)
         self._classes.mkdir(exist_ok=True)
 
     def start(self, subset: int) -> int:
@@ -138,21 +141,21 @@ class Store:
 
     def write(self, cls: ClassId, block: Block) -> None:
         """Commit a class: from here on it is on disk for good."""
-        aside = self.path / ASIDE / f"{self.place(cls).name}.{socket.gethostname()}.{os.getpid()}"
-        shutil.rmtree(aside, ignore_errors=True)  # of an attempt that failed
-        aside.mkdir()
         shape = Shape.of(len(block.values))
         metadata = shape.metadata(f"{digest(block):064x}")
-        (aside / METADATA).write_bytes(metadata)
-        with (aside / SHARD).open("wb") as file:
-            shape.write(file, block.values)
-        _make_durable(aside)
+        aside = self.path / ASIDE / f"{self.place(cls).name}.{self._token}"
+        aside.mkdir()
         try:
+            (aside / METADATA).write_bytes(metadata)
+            with (aside / SHARD).open("wb") as file:
+                shape.write(file, block.values)
+            _make_durable(aside)
             aside.rename(self.place(cls))
         except OSError as error:
-            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:  # those mean that somebody else was first
                 raise
-            shutil.rmtree(aside)  # somebody else was first, with the same bytes
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
         _sync(self._classes)
 
     def read(self, cls: ClassId) -> NDArray[np.float64]:
@@ -197,8 +200,12 @@ class Store:
 
     def remove(self, cls: ClassId) -> None:
         """Take a class off the disk, as a whole."""
-        aside = self.path / ASIDE / f"{self.place(cls).name}.removed"
-        self.place(cls).rename(aside)
+        self._discard(self.place(cls))
+
+    def _discard(self, path: Path) -> None:
+        """Delete something, all of it at once for whoever might look at it or rename it meanwhile."""
+        aside = self.path / ASIDE / f"{self._token}.removed"
+        path.rename(aside)
         _delete(aside)
 
     def is_sound(self, cls: ClassId) -> bool:
@@ -376,17 +383,21 @@ def _json(value: object) -> str:
 
 @contextmanager
 def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, Any]) -> Iterator[Store]:
-    """The table of a problem in a directory, begun if it is not there, for one run at a time."""
+    """The table of a problem in a directory, begun if it is not there, for one run at a time.
+
+    Without provenance, nothing on disk says where it runs.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True)
         if not (read_header(path) or _is_ours(path)):
             raise StoreRefusedError(f"{path}: holds other things; name an empty or a new directory with --store")
-        with _lock(path / LOCK):
+        with _lock(path / LOCK, _who(named=bool(provenance))):
             store = Store(path, problem.partition(fixed))
             header = read_header(path)
             if header is not None:
                 _compare(path, header, problem, fixed)
             store.prepare()
+            _check_room(store)
             if header is None:
                 _begin(store, problem, provenance)
             yield store
@@ -394,6 +405,22 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
     except OSError as error:
         where = error.filename or path
         raise StoreError(f"{where}: {error.strerror or error}") from error
+
+
+def _check_room(store: Store) -> None:
+    """Refuse a file system on which what is missing of a table has no room."""
+    there = set(store.committed)
+    missing = sum(8 * n_values for cls, n_values in store.partition.n_values.items() if cls not in there)
+    disk = shutil.disk_usage(store.path)
+    if disk.free < 1.01 * missing and disk.total:  # not every file system says how large it is
+        raise StoreRefusedError(
+            f"{store.path}: has room for {_megabytes(disk.free)}, and the table still takes "
+            f"{_megabytes(1.01 * missing)}; make room, or name a --store on another disk"
+        )
+
+
+def _megabytes(n_bytes: float) -> str:
+    return f"{n_bytes / (1 << 20):,.0f} MB"
 
 
 def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> None:
@@ -480,7 +507,7 @@ def _is_ours(path: Path) -> bool:
 
 
 @contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def _lock(path: Path, owner: str) -> Iterator[None]:
     """Hold a file for this run alone; the operating system lets go of it however the run ends."""
     n_tries = 0
     while True:
@@ -488,13 +515,13 @@ def _lock(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            owner = _owner(file)
+            other = _owner(file)
             file.close()
             n_tries += 1
             if n_tries < LOCK_TRIES:  # somebody may only be looking who the writer is
                 time.sleep(0.1)
                 continue
-            raise StoreRefusedError(f"{path.parent}: is being written by another run ({owner})") from None
+            raise StoreRefusedError(f"{path.parent}: is being written by another run ({other})") from None
         if _is_the_file(file, path):
             break
         file.close()  # its last owner removed it just now
@@ -503,13 +530,17 @@ def _lock(path: Path) -> Iterator[None]:
             raise StoreRefusedError(f"{path}: is the same file as one elsewhere; remove it here")
         try:
             file.truncate(0)
-            file.write(
-                f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M:%S}".encode()
-            )
+            file.write(owner.encode())
             file.flush()
             yield
         finally:
             path.unlink(missing_ok=True)
+
+
+def _who(named: bool) -> str:
+    """What this run tells others of itself."""
+    process = f"process {os.getpid()}"
+    return f"{process} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M:%S}" if named else process
 
 
 def writer(path: Path) -> str | None:
