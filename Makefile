@@ -5,6 +5,9 @@ PYTHON = $(or $(word 1,$(MADE_FOR)),python3)
 MPI = $(or $(word 2,$(MADE_FOR)),wheel)
 BIN := .venv/bin
 RANKS = 16
+SEED = 1
+FAULTS = 200
+RUNS = 20
 MPIRUN = $(or $(wildcard $(BIN)/mpirun),mpirun)
 # What Open MPI wants before it starts more ranks than cores, or anything as root; other MPIs do not look.
 PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
@@ -12,7 +15,7 @@ PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
-.PHONY: help setup run test check lint types checked-kernels bench format clean
+.PHONY: help setup run test check lint types checked-kernels bench torture format clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
@@ -46,6 +49,9 @@ checked-kernels: setup
 
 bench: setup ## measure kernels and jobs and print JSON lines (three minutes)
 	@$(BIN)/python benchmarks/bench.py
+
+torture: setup ## disturb real runs at random moments, SEED=… FAULTS=… RUNS=… (half an hour, 1 GB of memory)
+	@$(BIN)/python tests/campaign.py --seed $(SEED) --faults $(FAULTS) --runs $(RUNS)
 
 format: setup ## put the Python sources into their standard form
 	@$(BIN)/ruff check --fix-only --quiet .

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from launch import MPIRUN
 
-UNSHARED = ["--mount", "--net", "--uts", *(["--user"] if os.geteuid() else [])]
-MAPPED = [] if os.geteuid() == 0 else ["--map-root-user"]
+UNSHARED = ["--mount", "--net", "--uts"]
+MAPPED = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
 NETWORK = "10.99.0"
 
 HUB = f"""

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from beowulf import MAPPED
 from launch import MPIRUN, Job, is_there, signal_to, started
 
 PROGRAM = "yahtzee_cluster.run: "
@@ -63,6 +64,8 @@ class Campaign:
     """Classes that the campaign has damaged since they were last right."""
     injected: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
+    deck: list[str] = field(default_factory=list)
+    """The kinds of faults that are to come next."""
     ranks: list[int] = field(default_factory=list)
     """Of the command that is being disturbed."""
     n_commands: int = 0
@@ -154,23 +157,31 @@ class Campaign:
             insist(time.monotonic() < deadline, "ranks are left")
             time.sleep(0.01)
 
-    def one_run(self, n_faults: int) -> None:
-        """A table, from nothing to its end, with so many faults in between."""
+    def one_run(self) -> None:
+        """A table, from nothing to its end, with faults in between until it has come to that."""
         self.table = self.shared / f"table-{self.n_commands}"
         self.ruined = set()
-        until = self.injected.total() + n_faults
-        while self.injected.total() < until:
-            n_missing = len(self.reference_names) - len(self.names())
-            if not n_missing or (self.names() and self.random.random() < 0.4):
-                self.at_rest(self.random.choice(sorted(AT_REST)))
+        while len(self.names()) < len(self.reference_names):
+            kind = self.draw()
+            if kind in LIVE:
+                self.run(self.somebody(kind))
             else:
-                self.run(self.somebody(self.random.choice(sorted(LIVE))))
+                self.at_rest(kind)
         insist(self.run() == 0, "undisturbed, and yet not done")
         insist(self.run() == 0, "done, and yet not the second time")
         insist(len(self.right()) == len(self.reference_names), "done, and yet not right")
         left = {path.name for path in self.table.iterdir()} - {"classes", "index", "zarr.json", *STRAYS}
         insist(not left, f"left over: {left}")
         shutil.rmtree(self.table)
+
+    def draw(self) -> str:
+        """A kind of fault that is possible now; each of them comes up as often as any other."""
+        possible = LIVE | AT_REST if self.right() else LIVE
+        if not possible.keys() & self.deck:
+            self.deck += self.random.sample(sorted(LIVE | AT_REST), len(LIVE | AT_REST))
+        kind = next(kind for kind in self.deck if kind in possible)
+        self.deck.remove(kind)
+        return kind
 
     def somebody(self, kind: str) -> Callable[[Job], str]:
         """Who disturbs a command in one way, after some more classes or some time."""
@@ -194,7 +205,7 @@ class Campaign:
 
     def at_rest(self, kind: str) -> None:
         """Damage what is on disk."""
-        name = self.random.choice(self.names())
+        name = self.random.choice(sorted(self.right()))
         AT_REST[kind](self, self.table / "classes" / name)
         self.injected[kind] += 1
         self.outcomes[f"{kind}: put right by the next command"] += 1
@@ -272,7 +283,7 @@ def second_run(campaign: Campaign, _: Job) -> None:
 
 
 def damage_under_way(campaign: Campaign, _: Job) -> None:
-    if names := campaign.names():
+    if names := sorted(campaign.right()):
         name = campaign.random.choice(names)
         flip_byte(campaign, campaign.table / "classes" / name)
         campaign.ruined.add(name)
@@ -326,7 +337,7 @@ def scribble_metadata(campaign: Campaign, place: Path) -> None:
 
 
 def swap_classes(campaign: Campaign, place: Path) -> None:
-    other = place.with_name(campaign.random.choice(campaign.names()))
+    other = place.with_name(campaign.random.choice(sorted(campaign.right())))
     if other != place:
         place.rename(aside := campaign.table / "aside")
         other.rename(place)
@@ -398,29 +409,28 @@ def main() -> int:
     """Hold a campaign; report it as JSON; return 0 if the promise was kept."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--faults", type=int, default=200, help="in all, spread evenly over the runs")
+    parser.add_argument("--runs", type=int, default=20, help="at least")
+    parser.add_argument("--faults", type=int, default=200, help="at least, in all")
     parser.add_argument("--ranks", type=int, default=5, help="at most")
     parser.add_argument("--flags", default="--rules yahtzee --target 100 --G 5", help="of the job")
     parser.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.inside:
-        user = ["--user", "--map-root-user"] if os.geteuid() else []
-        os.execvp("unshare", ["unshare", *user, "--mount", sys.executable, *sys.argv, INSIDE])
+        os.execvp("unshare", ["unshare", *MAPPED, "--mount", sys.executable, *sys.argv, INSIDE])
     began = time.monotonic()
     with prepared(options) as campaign:
-        lost = ""
+        n_runs, lost = 0, ""
         try:
-            for n in range(options.runs):
-                campaign.one_run(options.faults * (n + 1) // options.runs - options.faults * n // options.runs)
-                n_faults = campaign.injected.total()
-                print(f"run {n + 1} of {options.runs}: {n_faults} faults, none lost", file=sys.stderr, flush=True)
+            while n_runs < options.runs or campaign.injected.total() < options.faults:
+                campaign.one_run()
+                n_runs += 1
+                print(f"{n_runs} runs, {campaign.injected.total()} faults", file=sys.stderr, flush=True)
         except LostError as error:
             lost = str(error)
         report = {
             "seed": options.seed,
             "flags": options.flags,
-            "runs": options.runs,
+            "runs": n_runs,
             "commands": campaign.n_commands,
             "faults": campaign.injected.total(),
             "injected": dict(sorted(campaign.injected.items())),
