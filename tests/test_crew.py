@@ -79,7 +79,7 @@ def compute(path: Path, problem: Recurrence, fixed: int, cache_bytes: int = LARG
         alone.begin(Orders(problem, store, cache_bytes, n_threads))
         try:
             committed = store.committed
-            done = alone.check(committed)
+            done = alone.check(store, committed)
             for cls in set(committed) - set(done):
                 store.remove(cls)
             alone.run(Schedule.of(store.partition, done), store, lambda: None)

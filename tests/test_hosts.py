@@ -1,6 +1,7 @@
 """A mini Beowulf: ranks on several hosts over TCP, one shared directory, and a host that is cut off."""
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,20 @@ def test_different_caches(three_hosts: Beowulf, tmp_path: Path) -> None:
         result = job.end()
     assert result.returncode == 2
     assert "rank 2 on h3: --cache is too small here: a class of this table needs 1MB\n" in result.stderr
+
+
+def test_directory_that_is_not_shared(three_hosts: Beowulf, tmp_path: Path) -> None:
+    """A host that sees another directory under the same name is refused, with its rank."""
+    arguments = [*RUN, "--store", str(tmp_path / "table")]
+    elsewhere = "import os, sys; os.execvp('unshare', ['unshare', '--mount', 'sh', '-c', *sys.argv[1:]])"
+    mounted = f'mount -t tmpfs none {tmp_path} && exec "$@"'
+    command = three_hosts.mpirun(
+        [], {1: 2, 3: 1}, [2, *arguments], [1, "-c", elsewhere, mounted, "sh", sys.executable, *arguments]
+    )
+    with started(command) as job:
+        result = job.end()
+    assert result.returncode == 2, result.stderr
+    assert f"rank 2 on h3: {tmp_path}/table is not the directory that rank 0 sees; name one on a disk" in result.stderr
 
 
 @pytest.mark.parametrize("flags", [[], ["-disable-auto-cleanup"]])

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -21,8 +22,9 @@ from yahtzee_cluster.cluster import (
     world,
 )
 from yahtzee_cluster.crew import Crew, Usage
-from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.stopping import StopRequest
+from yahtzee_cluster.store import Store
 
 pytestmark = pytest.mark.mpi(min_size=3)
 
@@ -99,7 +101,7 @@ def test_a_worker_that_cannot_start() -> None:
     def master(team: Team) -> None:
         team.begin(NoCrew())
         with pytest.raises(WorkerFailedError, match=r"rank [12] on .*: LookupError: no crew to be had here; what was"):
-            team.check([ClassId(0)])
+            team.check(Store(Path("nowhere"), Partition(3, 0)), [ClassId(0)])
         team.dismiss()
 
     on_ranks(master)

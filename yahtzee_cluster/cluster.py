@@ -90,9 +90,10 @@ class Ready:
 
 @dataclass(frozen=True)
 class Check:
-    """See which of these classes are as they were committed."""
+    """See which of these classes are as they were committed, in the directory that this run owns."""
 
     classes: tuple[ClassId, ...]
+    owner: str
 
 
 @dataclass(frozen=True)
@@ -217,10 +218,10 @@ class Team:
         self._watch.limit_s = orders.lease_s
         self._tell_all(orders)
 
-    def check(self, classes: Sequence[ClassId]) -> list[ClassId]:
-        """Those of the classes on disk that are as they were committed."""
+    def check(self, store: Store, classes: Sequence[ClassId]) -> list[ClassId]:
+        """Those of the classes on disk that are as they were committed; every worker makes sure that it sees them."""
         sound: list[ClassId] = []
-        asked = self._share_out(classes)
+        asked = self._share_out(classes, store.owner)
         while asked:
             match self._receive():
                 case _, Checked(some, some_sound):
@@ -228,7 +229,7 @@ class Team:
                     for cls in some:
                         asked.pop(cls, None)
                 case lost, Lost():
-                    asked |= self._share_out([cls for cls, rank in asked.items() if rank == lost])
+                    asked |= self._share_out([cls for cls, rank in asked.items() if rank == lost], store.owner)
                 case _, joined:
                     self._joined += joined
         return sound
@@ -254,11 +255,11 @@ class Team:
             self.broken |= bool(self._watch.others)
         return self._usage
 
-    def _share_out(self, classes: Sequence[ClassId]) -> dict[ClassId, int]:
+    def _share_out(self, classes: Sequence[ClassId], owner: str) -> dict[ClassId, int]:
         """Have classes checked; say by whom each."""
         ranks = self._watch.others
         for n, rank in enumerate(ranks):
-            self._tell(rank, Check(tuple(classes[n :: len(ranks)])))
+            self._tell(rank, Check(tuple(classes[n :: len(ranks)]), owner))
         return {cls: rank for n, rank in enumerate(ranks) for cls in classes[n :: len(ranks)]}
 
     def _handle(self, schedule: Schedule, events: Sequence[Event]) -> None:
@@ -410,8 +411,14 @@ def _obey(master: Master, crew: Crew, note: Note) -> None:
                 case Stop():
                     stopping = True
                     crew.stop()
-                case Check(classes):
-                    master.tell(Checked(classes, tuple(_sound(master, crew.store, classes))))
+                case Check(classes, owner):
+                    if crew.store.owner != owner:
+                        raise UsageError(
+                            f"{crew.store.path} is not the directory that rank {MASTER} sees; "
+                            "name one on a disk that all hosts share with --store"
+                        )
+                    if classes:
+                        master.tell(Checked(classes, tuple(_sound(master, crew.store, classes))))
                 case list(instructions):
                     for instruction in instructions:
                         crew.handle(instruction)

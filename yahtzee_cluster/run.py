@@ -261,9 +261,9 @@ def _where(job: Job, problem: Recurrence, n_workers: int) -> tuple[int, Path]:
 def _sound(team: Team | Alone, store: Store) -> Sequence[ClassId]:
     """The classes that need not be computed again; what is damaged goes."""
     committed = store.committed
+    sound = team.check(store, committed)
     if not committed:
         return []
-    sound = team.check(committed)
     for cls in set(committed) - set(sound):
         log.warning("class %s is damaged and will be computed again", store.place(cls).name)
         store.remove(cls)

@@ -27,13 +27,12 @@ class Alone:
         """Make the crew."""
         self._crew = orders.crew(0)
 
-    def check(self, classes: Sequence[ClassId]) -> list[ClassId]:
+    def check(self, store: Store, classes: Sequence[ClassId]) -> list[ClassId]:
         """Those of the classes on disk that are as they were committed."""
-        assert self._crew
         sound = []
         for cls in classes:
             self._request.check()
-            if self._crew.store.is_sound(cls):
+            if store.is_sound(cls):
                 sound.append(cls)
         return sound
 
