@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import SMALL
-from launch import MPIRUN, PERMITTED, mpirun
+from launch import MPIRUN, PERMITTED, descendants, mpirun, started
 
 from yahtzee_cluster.job import read_job
 
@@ -266,3 +267,25 @@ def test_log_file(tmp_path: Path) -> None:
     text = (tmp_path / "log").read_text()
     assert "\0" not in text
     assert "objective=maxprob" in text.splitlines()[0]
+
+
+def listening(pid: int) -> set[str]:
+    """The sockets on which a process listens for the network."""
+    links = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    mine = {link[len("socket:[") : -1] for link in links if link.startswith("socket:[")}
+    lines = [
+        line.split() for kind in ("tcp", "tcp6") for line in Path(f"/proc/{pid}/net/{kind}").read_text().splitlines()
+    ]
+    return {line[9] for line in lines if line[3] == "0A"} & mine
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    """On one host, no rank listens on the network but for what its launcher has open itself."""
+    flags = [*RUN, "--rules", "yaht", "--G", "6", "--store", tmp_path / "table"]
+    for launcher in ([], [MPIRUN, "-n", "3"]):
+        with started([*launcher, sys.executable, *flags]) as job:
+            job.wait_until(lambda: "objective=" in job.stderr.read_text())
+            launchers = set().union(*map(listening, {job.pid, *descendants(job.pid)} - {*job.ranks.values(), job.pid}))
+            for pid in job.ranks.values() if launcher else [job.pid]:
+                assert listening(pid) <= launchers
+        shutil.rmtree(tmp_path / "table")

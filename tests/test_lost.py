@@ -36,6 +36,8 @@ def test_killed_rank(rank: int, doing: str, tmp_path: Path) -> None:
     table = tmp_path / "table"
     with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table]) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
+        maps = Path(f"/proc/{job.ranks[rank]}/maps").read_text().splitlines()
+        assert all(line.endswith(" (deleted)") for line in maps if "mpich_shm" in line), "it would leave memory behind"
         signal_to(job.ranks[rank], signal.SIGKILL)
         killed = time.monotonic()
         result = job.end(20)

@@ -15,7 +15,7 @@ from yahtzee_cluster.cluster import (
     Stop,
     Team,
     WorkerFailedError,
-    leave_together,
+    meet,
     receive,
     receive_now,
     run_worker,
@@ -51,7 +51,7 @@ def on_ranks(master: Callable[[Team], None]) -> None:
         master(Team(comm, StopRequest()))
     else:
         run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), no_note)
-    leave_together(comm)
+    meet(comm)
 
 
 def test_messages_arrive_in_order() -> None:
@@ -64,7 +64,7 @@ def test_messages_arrive_in_order() -> None:
     else:
         for n in range(10):
             comm.send(f"{comm.rank}:{n}", MASTER)
-    leave_together(comm)
+    meet(comm)
     assert receive_now(comm) is None
 
 
@@ -78,7 +78,7 @@ def test_waiting_burns_no_core() -> None:
             comm.send(Stop(), rank)
     elif comm.rank == 1:
         receive(comm, IDLE_LONGEST_S)
-    leave_together(comm)
+    meet(comm)
     if comm.rank == 2:
         receive(comm, IDLE_LONGEST_S)
     waited_s, used_s = time.perf_counter() - started, time.process_time() - cpu
@@ -124,4 +124,4 @@ def test_failures_carry_what_happened() -> None:
             assert isinstance(receive(comm, IDLE_LONGEST_S)[1], Leaving)
     else:
         run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), no_note)
-    leave_together(comm)
+    meet(comm)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.cluster import MASTER, Ranks, Team, launched, leave_together, library_version, run_worker, world
+from yahtzee_cluster.cluster import MASTER, Ranks, Team, launched, library_version, meet, run_worker, world
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.forecast import Scales, needed_bytes
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None, note: Note = lambda _: None) ->
             request,
             lambda doing: note(f"{name}, {doing},"),
         )
-        leave_together(comm)
+        meet(comm)
         request.listen_no_more()
         return 0
     except YahtzeeClusterError as error:
@@ -128,7 +128,7 @@ def _lead(comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) ->
         team.dismiss()
     if team.broken:
         return _leave_alone(comm, code)
-    leave_together(comm)
+    meet(comm)
     request.listen_no_more()
     return code
 
