@@ -412,7 +412,7 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
             yield store
             shutil.rmtree(path / ASIDE, ignore_errors=True)
     except OSError as error:
-        where = error.filename or path
+        where = printable(str(error.filename or path))
         raise StoreError(f"{where}: {error.strerror or error}") from error
 
 
