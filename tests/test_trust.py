@@ -322,8 +322,8 @@ def test_small_disks(tmp_path: Path) -> None:
     )
     advice = "; make room, or name a --store on another disk"
     assert result.stdout.splitlines() == [
-        f"{tmp_path}/larger: has room for 8 MB, and the table still takes 9 MB{advice}",
-        f"{tmp_path}/table: has room for 4 MB, and the table still takes 7 MB{advice}",
+        f"{tmp_path}/larger: has room for 8.0 MB, and the table still takes 9.2 MB{advice}",
+        f"{tmp_path}/table: has room for 4.0 MB, and the table still takes 6.9 MB{advice}",
         "No space left on device",
         "True",
     ], result.stderr

@@ -51,6 +51,7 @@ Memory = Callable[[int], NDArray[np.float64]]
 METADATA = "zarr.json"
 MAX_METADATA_BYTES = 1 << 20
 MAX_DEPTH = 16
+"""Whatever goes through a header recursively comes to its end."""
 MAX_ELEMENTS = 62
 """Subsets are signed integers of 64 bits."""
 
@@ -215,7 +216,10 @@ class Store:
         """Delete something, all of it at once for whoever might look at it or rename it meanwhile."""
         aside = self.path / ASIDE / f"{self._token}.removed"
         path.rename(aside)
-        _delete(aside)
+        if aside.is_dir() and not aside.is_symlink():
+            shutil.rmtree(aside)
+        else:
+            aside.unlink()
 
     def is_sound(self, cls: ClassId) -> bool:
         """Whether the bytes of a class are those that were committed."""
@@ -293,16 +297,15 @@ class Shape:
 
     def read(self, file: IO[bytes], start: int, stop: int, memory: Memory) -> NDArray[np.float64]:
         """Read some values from the shard; complain of any byte that is wrong in their chunks or in the index."""
-        chunk_bytes = 8 * self.chunk + 4
-        if os.fstat(file.fileno()).st_size != self.n_chunks * chunk_bytes + len(self._index):
+        if os.fstat(file.fileno()).st_size != self.n_chunks * self._chunk_bytes + len(self._index):
             raise ValueError("its shard is not as long as it should be")
         first = min(start // self.chunk, self.n_chunks - 1)
         n_read = max(-(-stop // self.chunk) - first, 1)  # a class without values has a chunk as well
         values = memory(min((first + n_read) * self.chunk, self.n_values) - first * self.chunk)
-        file.seek(first * chunk_bytes)
+        file.seek(first * self._chunk_bytes)
         for at in range(0, n_read * self.chunk, self.chunk):
             self._read_chunk(file, values[at : at + self.chunk], first * self.chunk + at)
-        file.seek(self.n_chunks * chunk_bytes)
+        file.seek(self.n_chunks * self._chunk_bytes)
         if file.read() != self._index:
             raise ValueError("its index of chunks is damaged")
         return values[start - first * self.chunk : stop - first * self.chunk]
@@ -318,10 +321,13 @@ class Shape:
         return np.full(self.chunk - len(chunk) // 8, np.nan, "<f8").tobytes()
 
     @property
+    def _chunk_bytes(self) -> int:
+        return 8 * self.chunk + 4
+
+    @property
     def _index(self) -> bytes:
         """Where each chunk starts and how long it is, with a checksum."""
-        n_bytes = 8 * self.chunk + 4
-        index = np.array([(n * n_bytes, n_bytes) for n in range(self.n_chunks)], "<u8").tobytes()
+        index = np.array([(n * self._chunk_bytes, self._chunk_bytes) for n in range(self.n_chunks)], "<u8").tobytes()
         return index + _checksum(index)
 
 
@@ -429,7 +435,7 @@ def _check_room(store: Store) -> None:
 
 
 def _megabytes(n_bytes: float) -> str:
-    return f"{n_bytes / (1 << 20):,.0f} MB"
+    return f"{n_bytes / (1 << 20):,.1f} MB"
 
 
 def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> None:
@@ -576,7 +582,7 @@ def _owner(file: IO[bytes]) -> str:
 
 def _is_the_file(file: IO[bytes], path: Path) -> bool:
     try:
-        return os.fstat(file.fileno()).st_ino == path.stat().st_ino
+        return os.fstat(file.fileno()).st_ino == path.lstat().st_ino
     except FileNotFoundError:
         return False
 
@@ -619,14 +625,6 @@ def _content(root: Path, *names: str) -> bytes:
         if os.fstat(file.fileno()).st_size > MAX_METADATA_BYTES:
             raise ValueError(f"{names[-1]} is longer than {MAX_METADATA_BYTES} bytes")
         return file.read(MAX_METADATA_BYTES)
-
-
-def _delete(path: Path) -> None:
-    """Delete a file, a link, or a directory with all that is in it."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
 
 
 def _make_durable(path: Path) -> None:
