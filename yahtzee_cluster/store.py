@@ -415,8 +415,10 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
             _check_room(store)
             if header is None:
                 _begin(store, problem, provenance)
-            yield store
-            shutil.rmtree(path / ASIDE, ignore_errors=True)
+            try:
+                yield store
+            finally:
+                shutil.rmtree(path / ASIDE, ignore_errors=True)
     except OSError as error:
         where = printable(str(error.filename or path))
         raise StoreError(f"{where}: {error.strerror or error}") from error
