@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from toy import Tours
 
 from yahtzee_cluster.cluster import (
     IDLE_LONGEST_S,
     MASTER,
     Failed,
     Leaving,
+    Ready,
     Stop,
     Team,
     WorkerFailedError,
@@ -23,8 +25,10 @@ from yahtzee_cluster.cluster import (
 )
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.partition import ClassId, Partition
+from yahtzee_cluster.schedule import Schedule
+from yahtzee_cluster.serial import Alone
 from yahtzee_cluster.stopping import StopRequest
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.store import Store, claim
 
 pytestmark = pytest.mark.mpi(min_size=3)
 
@@ -125,3 +129,42 @@ def test_failures_carry_what_happened() -> None:
     else:
         run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), no_note)
     meet(comm)
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Orders to work on a small table."""
+
+    path: Path
+    lease_s: float = 1
+
+    def crew(self, rank: int) -> Crew:
+        """The crew of one rank."""
+        return Crew(Tours(), Store(self.path, Tours().partition(0b11)), 1 << 24, number=rank)
+
+
+def test_lost_before_anything_is_computed(tmp_path: Path) -> None:
+    """A worker that joins and falls silent while classes are checked is given nothing, neither to check nor to do."""
+    comm = world()
+    if comm.rank == MASTER:
+        team, toy = Team(comm, StopRequest()), Toy(tmp_path)
+        alone = Alone(StopRequest())
+        with claim(tmp_path, Tours(), 0b11, {}) as store:
+            alone.begin(toy)
+            alone.run(Schedule.of(store.partition), store, lambda: None)
+            alone.dismiss()
+            for cls in store.partition.classes[5:]:
+                store.remove(cls)
+            team.begin(toy)
+            assert sorted(team.check(store, store.committed)) == sorted(store.partition.classes[:5])
+            team.run(Schedule.of(store.partition, store.committed), store, lambda: None)
+            assert team.dismiss().n_computed == len(store.partition.classes) - 5
+        assert team.broken
+    elif comm.rank == 1:
+        receive(comm, IDLE_LONGEST_S)
+        comm.send(Ready("somewhere", frozenset({0})), MASTER)
+    else:
+        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), no_note)
+    meet(comm)
+    while receive_now(comm):
+        pass

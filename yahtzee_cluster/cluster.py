@@ -31,7 +31,7 @@ from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.schedule import Event, Instruction, Joined, Left, Schedule
 from yahtzee_cluster.stopping import StopRequest
 from yahtzee_cluster.store import Store
-from yahtzee_cluster.watch import Watch
+from yahtzee_cluster.watch import LEASE_S, Watch
 
 mpi4py.rc.initialize = False  # not before a rank has its guard, which forks
 mpi4py.rc.finalize = True
@@ -67,6 +67,9 @@ SHORTEST_S, MASTER_LONGEST_S, IDLE_LONGEST_S, SOLVING_LONGEST_S = 20e-6, 2e-3, 5
 
 Nothing is urgent for a worker that is solving a class; that it is solved wakes it at once.
 """
+
+CLAIM_TIMES = 10
+"""The master may be silent for so many times as long as usual while it claims the directory, and makes the index."""
 
 LAUNCHED_RANKS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS")
 """What launchers tell the processes that they start."""
@@ -224,7 +227,7 @@ class Team:
         self._comm = comm
         self._request = request
         self._watch = Watch(range(1, comm.size))
-        self._joined: list[Event] = []
+        self._joined: list[Joined] = []
         self._usage: Usage | None = None
         self.n_workers = comm.size - 1
         self.broken = False
@@ -253,7 +256,7 @@ class Team:
 
     def run(self, schedule: Schedule, store: Store, show: Callable[[], None]) -> None:
         """Have everything computed that is left to compute."""
-        self._handle(schedule, self._joined)
+        self._handle(schedule, [event for event in self._joined if event.worker in self._watch.others])
         while not schedule.finished:
             rank, message = self._receive(show)
             self._handle(schedule, [_parting(rank, schedule, store)] if isinstance(message, Lost) else message)
@@ -360,13 +363,15 @@ class Master:
         self._comm = comm
         self._request = request
         self._asked = False
+        self._lease_s = LEASE_S
         self._watch = Watch([MASTER])
 
     def orders(self) -> Orders | Stop:
         """What there is to do."""
         orders: Orders | Stop = receive(self._comm, IDLE_LONGEST_S)[1]
         if not isinstance(orders, Stop):
-            self._watch.limit_s = orders.lease_s
+            self._lease_s = orders.lease_s
+            self._watch.limit_s = CLAIM_TIMES * orders.lease_s
         return orders
 
     def tell(self, message: object) -> None:
@@ -380,6 +385,7 @@ class Master:
         if received is None:
             return None
         self._watch.heard(MASTER)
+        self._watch.limit_s = self._lease_s
         return received[1]
 
     def keep_in_touch(self) -> None:
