@@ -369,14 +369,14 @@ def test_modes_follow_the_umask(umask: int, tmp_path: Path) -> None:
 def test_nobody_comes_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as `.partial` is there, and while it goes, the table is held."""
     seen: list[str | None] = []
-    rmtree = shutil.rmtree
+    rmdir = os.rmdir
 
-    def watched(path: Path, *args: Any, **options: Any) -> None:
+    def watched(path: Path, **options: Any) -> None:
         seen.extend([writer(tmp_path)] if path == tmp_path / ASIDE else [])
-        rmtree(path, *args, **options)
+        rmdir(path, **options)
         seen.extend([writer(tmp_path)] if path == tmp_path / ASIDE else [])
 
-    monkeypatch.setattr("shutil.rmtree", watched)
+    monkeypatch.setattr("os.rmdir", watched)
     with claim(tmp_path, LISTED, ALL, {}):
         pass
     assert seen == [f"process {os.getpid()}"] * 2
@@ -396,6 +396,23 @@ def test_what_outlives_its_run_commits_all_or_nothing(tmp_path: Path) -> None:
                 store.remove(cls)
             else:
                 assert isinstance(written.exception(), FileNotFoundError)
+
+
+def test_what_outlives_its_run_meets_its_end(table: Store, tmp_path: Path) -> None:
+    """The same when the run that it outlives takes `.partial` away."""
+    path = copied(table, tmp_path / "table").path
+    cls = class_with(table, 22)
+    with ThreadPoolExecutor(1) as late:
+        for _ in range(100):
+            with claim(path, LISTED, ALL, {}) as store:
+                if cls in store.committed:
+                    assert store.is_sound(cls)
+                    store.remove(cls)
+                written = late.submit(Store(path, store.partition).write, cls, LISTED.block(store.partition, cls))
+                while not (written.done() or any((path / ASIDE).glob("*/c.0"))):
+                    pass
+            assert isinstance(written.exception(), FileNotFoundError | None)
+            assert (written.exception() is None) == (cls in store.committed)
 
 
 # ---------------------------------------------------------------------------------------------------- headers

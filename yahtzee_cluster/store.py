@@ -119,10 +119,14 @@ class Store:
     def prepare(self) -> None:
         """Make the directories that classes are written into, and sweep what another run has left there."""
         (self.path / ASIDE).mkdir(exist_ok=True)
+        self.sweep()
+        self._classes.mkdir(exist_ok=True)
+
+    def sweep(self) -> None:
+        """Take away what was written and not committed."""
         for left in (self.path / ASIDE).iterdir():
             with suppress(FileNotFoundError):  # a rank that outlives its run has just committed it
                 self._discard(left)
-        self._classes.mkdir(exist_ok=True)
 
     def start(self, subset: int) -> int:
         """Where the entries of a subset start in its class."""
@@ -418,7 +422,9 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
             try:
                 yield store
             finally:
-                shutil.rmtree(path / ASIDE, ignore_errors=True)
+                with suppress(OSError):  # as when a rank that outlives the run writes on
+                    store.sweep()
+                    (path / ASIDE).rmdir()
     except OSError as error:
         where = printable(str(error.filename or path))
         raise StoreError(f"{where}: {error.strerror or error}") from error
