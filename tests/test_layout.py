@@ -19,7 +19,7 @@ FLOORS = [
     {"anchors"},
     {"objectives"},
     {"job", "table"},
-    {"verify"},
+    {"verify", "slurm"},
     {"run", "plan", "cli"},
     {"__main__"},
 ]

@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from time import perf_counter
 from typing import Any
 
@@ -79,6 +79,26 @@ def _parser() -> argparse.ArgumentParser:
     verify = _query(verbs, "verify", "whether every byte of a table is right", _verify)
     verify.add_argument("--sample", type=_count, default=20, metavar="N", help="values to solve again (default: 20)")
     verify.add_argument("--seed", type=_count, default=1, metavar="N", help="which ones (default: 1)")
+
+    slurm = verbs.add_parser(
+        "slurm",
+        help="a batch script that computes a table under Slurm",
+        description="Print a batch script that computes a table, with memory and time from the planner. "
+        "It reacts to Slurm's warning, has itself requeued, and goes on from what was committed.",
+        epilog="Example: slurm --job jobs/maxprob-800.toml --nodes 4 --ranks-per-node 8 --submit",
+    )
+    slurm.add_argument("--job", required=True, metavar="FILE", help="what to compute, see jobs/")
+    slurm.add_argument("--nodes", required=True, type=_count, metavar="N", help="how many nodes")
+    slurm.add_argument("--ranks-per-node", required=True, type=_count, metavar="N", help="one of all is the master")
+    slurm.add_argument("--time", help="MINUTES, HH:MM:SS or D-HH:MM:SS (default: from the planner, generously)")
+    slurm.add_argument("--threads", type=_count, metavar="N", help="cores that each rank uses (default: the job's)")
+    slurm.add_argument("--store", metavar="DIR", help="where the table is kept (default: the job's, or in $RUNS)")
+    slurm.add_argument("--launcher", choices=["srun", "mpirun"], default="srun", help="(default: srun)")
+    slurm.add_argument(
+        "--site", default="slurm/site.sh", metavar="FILE", help="what is so on this cluster (default: slurm/site.sh)"
+    )
+    slurm.add_argument("--submit", action="store_true", help="submit the script, and print the job's number instead")
+    slurm.set_defaults(verb=_slurm)
     return parser
 
 
@@ -223,6 +243,14 @@ def _verify(options: argparse.Namespace) -> str:
         )
         lines.append(f"sha256     {verdict.table_sha256}")
     return "\n".join(lines)
+
+
+def _slurm(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.slurm import Request, ready, submit
+
+    request = Request(**{field.name: getattr(options, field.name) for field in fields(Request)})
+    text = ready(request)
+    return submit(text, request.site) if options.submit else text
 
 
 class UnsoundError(YahtzeeClusterError):

@@ -1,0 +1,216 @@
+"""Batch scripts for Slurm: the text of a script is a pure function of what is asked for and what the planner says.
+
+Every script passes Slurm's warning on to the run, and has itself requeued until the run is done.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, fields
+from math import ceil
+from pathlib import Path
+
+from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
+from yahtzee_cluster.forecast import FIXED_BYTES, simulate
+from yahtzee_cluster.job import MAX_COUNT, fixed_set, overridden, read_job
+
+MARGIN_S = 60
+"""How long before its end a job is warned; Slurm may do so up to a minute earlier."""
+SHORTEST_S = 180
+START_S, FACTOR = 180, 4
+"""What is asked for unless told: so long for starting, and so many times the forecast, which knows one machine only."""
+LAUNCHERS = {
+    # srun hands USR1 on to the ranks and kills them on TERM; MPICH's mpirun hands TERM on and needs USR1 for itself.
+    "srun": ("USR1", 'srun --kill-on-bad-exit --cpus-per-task={threads} "$PYTHON"'),
+    "mpirun": ("TERM", '"$MPIRUN" -n {ranks} "$PYTHON"'),
+}
+SCRIPT = """\
+#!/bin/bash
+#SBATCH --job-name={name}
+#SBATCH --nodes={nodes}
+#SBATCH --ntasks-per-node={ranks_per_node}
+#SBATCH --cpus-per-task={threads}
+#SBATCH --mem={megabytes}M
+#SBATCH --time={time}
+#SBATCH --signal=B:USR1@{margin}
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=%x-%j.log
+
+# Printed by: {command}
+
+. {site} || exit 2
+
+{run} &
+run=$!
+
+# Slurm's warning, or a cancellation: have the ranks commit what they have begun, and leave.
+stopped=
+trap 'stopped=yes; trap "" USR1 TERM; kill -{signal} "$run"' USR1 TERM
+wait "$run"
+code=$?
+if [ -n "$stopped" ]; then # only the wait is over, not the run
+    wait "$run"
+    code=$?
+fi
+
+# The same script goes on from what was committed. 75 is a stop on request; 2 is wrong usage, and would be wrong again;
+# other failures are tried again while the job was restarted less than three times.
+case $code in
+0 | 2) exit "$code" ;;
+75) ;;
+*) [ -n "$stopped" ] || [ "${{SLURM_RESTART_COUNT:-0}}" -lt 3 ] || exit "$code" ;;
+esac
+# A job that was cancelled is not running any more, and stays cancelled.
+if [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" = RUNNING ]; then
+    echo "exit code $code: requeued, to go on from there" >&2
+    scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"
+"""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, in the words of the flags."""
+
+    job: str
+    nodes: int
+    ranks_per_node: int
+    time: str | None = None
+    threads: int | None = None
+    store: str | None = None
+    launcher: str = "srun"
+    site: str = "slurm/site.sh"
+
+    def __post_init__(self) -> None:
+        for flag, value in self.given.items():
+            if isinstance(value, int) and not 1 <= value <= MAX_COUNT:
+                raise UsageError(f"{flag}: expected a whole number from 1 to {MAX_COUNT}, found {value}")
+            if isinstance(value, str) and not (value and value.isprintable()):
+                raise UsageError(f"{flag}: expected a name of printable characters, found {value!r}")
+        if self.time is not None and seconds(self.time) < SHORTEST_S:
+            raise UsageError(
+                f"--time: expected at least {clock(SHORTEST_S)}, since the warning may come {clock(MARGIN_S + 60)} "
+                f"before the end; found {self.time}"
+            )
+
+    @property
+    def given(self) -> dict[str, str | int]:
+        """The flags that say what is not so by default."""
+        values = {
+            "--" + field.name.replace("_", "-"): (getattr(self, field.name), field.default) for field in fields(self)
+        }
+        return {flag: value for flag, (value, default) in values.items() if value != default}
+
+    @property
+    def ranks(self) -> int:
+        """How many there are on all nodes, the master among them."""
+        return self.nodes * self.ranks_per_node
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the job and the planner say that a run needs."""
+
+    threads: int
+    rank_bytes: int
+    makespan_s: float
+    table: str | None
+    """The name of the table's directory, if the job leaves it open."""
+
+
+def needs(request: Request) -> Needs:
+    """What a run of the job needs on so many ranks; a job that fits no cache is refused as the run would refuse it."""
+    job = overridden(read_job(request.job), {"threads": request.threads, "store": request.store})
+    problem = job.problem()
+    n_workers = max(1, request.ranks - 1)
+    fixed = fixed_set(job, problem, n_workers)
+    forecast = simulate(problem.partition(fixed), n_workers, job.cache_bytes, n_threads=job.threads)
+    table = None if job.store else job.directory(problem, fixed).name
+    return Needs(job.threads, job.cache_bytes + FIXED_BYTES, forecast.makespan_s, table)
+
+
+def script(request: Request, needs: Needs) -> str:
+    """The batch script."""
+    signal, launcher = LAUNCHERS[request.launcher]
+    start = launcher.format(ranks=request.ranks, threads=needs.threads)
+    flags = {flag: value for flag, value in request.given.items() if flag in ("--job", "--threads", "--store")}
+    table = f' --store "$RUNS"/{shlex.quote(needs.table)}' if needs.table else ""
+    return SCRIPT.format(
+        name=re.sub(r"[^A-Za-z0-9._-]+", "-", Path(request.job).stem),
+        nodes=request.nodes,
+        ranks_per_node=request.ranks_per_node,
+        threads=needs.threads,
+        megabytes=ceil(request.ranks_per_node * needs.rank_bytes / (1 << 20)),
+        time=clock(time_s(request, needs)),
+        margin=MARGIN_S,
+        command=f"yahtzee-cluster slurm {_joined(request.given)}",
+        site=shlex.quote(_sourced(request.site)),
+        run=f"{start} -m yahtzee_cluster.run {_joined(flags)}{table}",
+        signal=signal,
+    )
+
+
+def _sourced(file: str) -> str:
+    return file if "/" in file else f"./{file}"  # the shell looks for plain names on PATH
+
+
+def _joined(flags: dict[str, str | int]) -> str:
+    return shlex.join(str(word) for pair in flags.items() for word in pair)
+
+
+def time_s(request: Request, needs: Needs) -> int:
+    """The time to ask for."""
+    if request.time is not None:
+        return seconds(request.time)
+    return 60 * ceil((START_S + FACTOR * needs.makespan_s + MARGIN_S) / 60)
+
+
+def seconds(time: str) -> int:
+    """A time as Slurm writes it: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""
+    if not re.fullmatch(r"(\d{1,4}-)?\d{1,6}(:\d{1,2}){0,2}", time):
+        raise UsageError(f"--time: expected minutes, HH:MM:SS or D-HH:MM:SS, found {time!r}")
+    days, dash, rest = time.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if not dash and len(parts) < 3:
+        parts.insert(0, 0)
+    hours, minutes, rest_s = [*parts, 0, 0][:3]
+    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + rest_s
+
+
+def clock(time_s: int) -> str:
+    """A time as Slurm reads it."""
+    days, rest_s = divmod(time_s, 86400)
+    return (f"{days}-" if days else "") + f"{rest_s // 3600:02}:{rest_s // 60 % 60:02}:{rest_s % 60:02}"
+
+
+def doubt(request: Request, needs: Needs) -> str | None:
+    """What is to be said of a time that will hardly do in one go."""
+    if time_s(request, needs) >= needs.makespan_s + MARGIN_S:
+        return None
+    return f"--time {request.time} is less than the forecast of {clock(ceil(needs.makespan_s))}; expect requeues"
+
+
+def ready(request: Request) -> str:
+    """The batch script of a request, on a site whose file is there."""
+    if not Path(request.site).is_file():
+        raise FileError(request.site, "no such site file here; stand in the checkout, or name one with --site")
+    needed = needs(request)
+    if said := doubt(request, needed):
+        print(f"yahtzee-cluster: {said}", file=sys.stderr)
+    return script(request, needed).rstrip("\n")
+
+
+def submit(script: str, site: str) -> str:
+    """Hand a script to Slurm, with what the site file sets for it; return the job's number."""
+    command = ["bash", "-c", '. "$0" && exec sbatch --parsable', _sourced(site)]
+    result = subprocess.run(command, input=script, capture_output=True, text=True, check=False)  # noqa: S603
+    if result.returncode == 127:
+        raise UsageError("--submit: no sbatch on PATH; submit where Slurm is, or without --submit print the script")
+    if result.returncode:
+        raise YahtzeeClusterError(f"sbatch: {' '.join(result.stderr.split())}")
+    return result.stdout.strip()
