@@ -15,7 +15,7 @@ PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
-.PHONY: help setup run test check lint types checked-kernels bench torture format clean
+.PHONY: help setup run slurm test check lint types checked-kernels bench torture format clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
@@ -29,7 +29,11 @@ endif
 run: setup ## run the main job on 16 ranks, RANKS=… on another number (half a minute, 1.5 GB in runs/)
 	@$(PERMITTED) $(MPIRUN) -n $(RANKS) $(BIN)/python -m yahtzee_cluster.run --G 5 --target 800
 
-test: setup ## run all tests (four minutes, 3 GB of temporary files)
+slurm: ## unpack Debian's Slurm into .slurm, for the tests; needs no root
+	@tools/slurm-here.sh
+
+test: setup ## run all tests (five minutes, 3 GB of temporary files), with a real Slurm where there can be one
+	@tools/slurm-here.sh || true
 	@$(BIN)/python -m pytest
 
 check: ## run what CI runs: linters, types, checked kernels, tests (eight minutes)
@@ -39,6 +43,7 @@ lint: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@PATH="$(BIN):$$PATH" cython-lint kernels
+	@$(BIN)/shellcheck slurm/*.sh tools/*.sh .ci/run
 
 types: setup
 	@$(BIN)/mypy
@@ -58,5 +63,5 @@ format: setup ## put the Python sources into their standard form
 	@$(BIN)/ruff format .
 
 clean: ## remove everything that was built, .venv included
-	rm -rf .venv build dist *.egg-info kernels/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .slurm build dist *.egg-info kernels/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

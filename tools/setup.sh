@@ -64,7 +64,6 @@ say "installing packages and compiling the kernels"
 import tomllib
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
 END
-pip install --requirement .venv/build-requires.txt &&
-    pip install --no-build-isolation --editable ".[$extras]" ||
+{ pip install --requirement .venv/build-requires.txt && pip install --no-build-isolation --editable ".[$extras]"; } ||
     refuse "the environment could not be completed; the lines above say why"
 touch .venv/ready
