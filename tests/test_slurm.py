@@ -192,7 +192,7 @@ def half_done(table: Path) -> bool:
 
 def committed(table: Path) -> dict[str, int]:
     """The classes of a table that are there, and when each was written."""
-    return {path.name: path.stat().st_mtime_ns for path in (table / "classes").glob("*")}
+    return {path.name: path.stat().st_mtime_ns for path in (table / "classes").glob("*-*")}
 
 
 def test_requeued_or_not(slurm: Slurm, checkout: Path) -> None:
