@@ -1,12 +1,14 @@
 """Threads, schedule and disk together: the toy problem as one process computes it, by plain recursion as the judge."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -378,3 +380,24 @@ def test_usage_adds_up() -> None:
 def test_nobody_to_dismiss() -> None:
     """A run that never began has spent nothing."""
     assert Alone(StopRequest()).dismiss() == Usage()
+
+
+def test_signal_while_waiting(tmp_path: Path) -> None:
+    """A signal whose handling outlasts the time to wait does not make a crew wait for ever."""
+    n_signals = count()
+
+    def take(*_: object) -> None:
+        if next(n_signals):
+            raise TimeoutError
+        time.sleep(0.1)
+
+    problem = Tours()
+    crew = Crew(problem, Store(tmp_path, problem.partition(0)), LARGE)
+    before = signal.signal(signal.SIGALRM, take)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 2)
+        assert crew.wait(0.05) == []
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        crew.close()

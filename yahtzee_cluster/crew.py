@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue, SimpleQueue
 from time import perf_counter, thread_time
 from typing import Any, Protocol
 
@@ -93,7 +93,8 @@ class Crew:
         self._started = perf_counter()
         self._busy_s = 0.0
         self._events: list[Event] = []
-        self._ended: SimpleQueue[tuple[Action, Future[tuple[Any, float]]]] = SimpleQueue()
+        # A SimpleQueue would wait for ever, were it interrupted by a signal just before its time is over.
+        self._ended: Queue[tuple[Action, Future[tuple[Any, float]]]] = Queue()
         self._n_running = 0
         self._stopping = False
         self._n_threads = n_threads
