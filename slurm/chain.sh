@@ -18,7 +18,7 @@ queue() { # name, flags of sbatch; prints the number of the job
     echo "${id%%;*}"
 }
 small() { # name, a command of the shell, flags of sbatch; as queue
-    queue "$1" --ntasks=1 --mem=2G --time=01:00:00 --output=%x-%j.log --wrap ". slurm/site.sh && \"\$PYTHON\" -m $2" "${@:3}"
+    queue "$1" --ntasks=1 --mem=1G --time=01:00:00 --output=%x-%j.log --wrap ". slurm/site.sh && \"\$PYTHON\" -m $2" "${@:3}"
 }
 after() { echo "--dependency=afterok:$1"; }
 
