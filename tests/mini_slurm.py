@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 N_NODES = 4
-FETCHED = Path(__file__).resolve().parent.parent / ".slurm" / "root"
-BASE = FETCHED if FETCHED.exists() else Path("/")
+FETCHED = Path(__file__).resolve().parent.parent / ".slurm"
+BASE = FETCHED / "root" if (FETCHED / "ready").exists() else Path("/")
 """Where Debian's packages are: what `make slurm` unpacked, or else what is installed."""
+PLUGINS = next(BASE.glob("usr/lib/*/slurm-wlm"), None)
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
 CONF = """
 ClusterName=mini
@@ -87,14 +88,16 @@ def wait_for(true: Callable[[], bool], said: Callable[[], object], timeout_s: fl
 
 def lacking() -> str | None:
     """Why no Slurm can be started here, if so."""
-    absent = [name for name in ("slurmctld", "slurmd", "slurmstepd", "munged") if not _daemon(name).exists()]
-    return f"no {absent[0]} here; `make slurm` fetches Debian's" if absent else None
+    daemons = [_daemon(name) for name in ("slurmctld", "slurmd", "slurmstepd", "munged")]
+    there = PLUGINS and all(daemon.exists() for daemon in daemons)
+    return None if there else "no Slurm of Debian's here; `make slurm` fetches it"
 
 
 @contextmanager
 def started(home: Path) -> Iterator[Slurm]:
     """A Slurm that keeps everything in one directory, until the end of the block."""
-    libraries = [str(path) for path in (*FETCHED.glob("usr/lib/*/slurm-wlm"), *FETCHED.glob("usr/lib/*-linux-*"))]
+    assert PLUGINS
+    libraries = [] if Path("/") == BASE else [str(PLUGINS), str(PLUGINS.parent)]
     environment = os.environ | {
         "SLURM_CONF": str(home / "slurm.conf"),
         "PATH": f"{BASE / 'usr/bin'}:{os.environ['PATH']}",
@@ -131,8 +134,7 @@ def _configure(home: Path) -> None:
             each.bind(("127.0.0.1", 0))
         port, *ports = [each.getsockname()[1] for each in taken]
     host = socket.gethostname().partition(".")[0]
-    plugins = next(BASE.glob("usr/lib/*/slurm-wlm"), "")
-    conf = CONF.format(host=host, port=port, user=getpass.getuser(), plugins=plugins, home=home)
+    conf = CONF.format(host=host, port=port, user=getpass.getuser(), plugins=PLUGINS, home=home)
     for number, port in enumerate(ports, 1):
         conf += f"NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=4000\n"
         (home / f"n{number}").mkdir()
