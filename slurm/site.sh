@@ -10,6 +10,8 @@ RUNS=runs                # on a disk that all nodes share
 
 # How srun starts ranks: pmi2 for the MPICH of `make setup`, pmix for many another.
 export SLURM_MPI_TYPE=pmi2
+# UCX, that MPICH's other choice, now and then says its address in more than the 1,024 characters that Slurm reads.
+export MPIR_CVAR_CH4_NETMOD=ofi
 
 # Whatever sbatch should be told besides.
 # export SBATCH_PARTITION=... SBATCH_ACCOUNT=...

@@ -88,6 +88,10 @@ def wait_for(true: Callable[[], bool], said: Callable[[], object], timeout_s: fl
 
 def lacking() -> str | None:
     """Why no Slurm can be started here, if so."""
+    try:
+        socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, flags=socket.AI_ADDRCONFIG)
+    except OSError:
+        return "Slurm does not start on a host that has no address"
     daemons = [_daemon(name) for name in ("slurmctld", "slurmd", "slurmstepd", "munged")]
     there = PLUGINS and all(daemon.exists() for daemon in daemons)
     return None if there else "no Slurm of Debian's here; `make slurm` fetches it"
