@@ -28,7 +28,7 @@ from toy import Listed
 
 from yahtzee_cluster.cli import main
 from yahtzee_cluster.errors import FileError, YahtzeeClusterError
-from yahtzee_cluster.job import MAX_COUNT
+from yahtzee_cluster.fields import MAX_COUNT
 from yahtzee_cluster.objectives import problem_of
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import parse_rules

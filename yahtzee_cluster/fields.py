@@ -11,6 +11,7 @@ from yahtzee_cluster.errors import FileError, short, shown
 
 MAX_BYTES = 100_000
 MAX_TEXT = 200
+MAX_COUNT = 1_000_000
 
 
 def read_toml(source: str) -> dict[str, Any]:

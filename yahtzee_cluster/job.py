@@ -11,14 +11,13 @@ from typing import Any, NoReturn
 
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.fields import Fields, read_toml
+from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
 from yahtzee_cluster.forecast import Scales, advise, needed_bytes, smallest_that_fits
 from yahtzee_cluster.objectives import OBJECTIVES, problem_of
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import load_rules
 
 AUTO = "auto"
-MAX_COUNT = 1_000_000
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 

@@ -30,11 +30,11 @@ from yahtzee_cluster import __version__
 from yahtzee_cluster.cluster import MASTER, Ranks, Team, launched, library_version, meet, run_worker, world
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.fields import MAX_COUNT
 from yahtzee_cluster.forecast import Scales, needed_bytes
 from yahtzee_cluster.guard import Note, guarded
 from yahtzee_cluster.job import (
     AUTO,
-    MAX_COUNT,
     Job,
     Parser,
     add_flags,

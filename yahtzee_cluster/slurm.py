@@ -14,8 +14,9 @@ from math import ceil
 from pathlib import Path
 
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
+from yahtzee_cluster.fields import MAX_COUNT
 from yahtzee_cluster.forecast import FIXED_BYTES, simulate
-from yahtzee_cluster.job import MAX_COUNT, fixed_set, overridden, read_job
+from yahtzee_cluster.job import fixed_set, overridden, read_job
 
 MARGIN_S = 60
 """How long before its end a job is warned; Slurm may do so up to a minute earlier."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.fields import Fields
+from yahtzee_cluster.fields import MAX_COUNT, Fields
 from yahtzee_cluster.objectives import OBJECTIVES, problem_of
 from yahtzee_cluster.objectives.expected import Expected, std_of
 from yahtzee_cluster.objectives.maxprob import MaxProb
@@ -19,9 +19,6 @@ from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import rules_of
 from yahtzee_cluster.store import Store, StoreError, read_header
-
-MAX_TARGET = 1_000_000
-"""No job asks for more."""
 
 
 class Table:
@@ -114,5 +111,5 @@ def _problem(identity: dict[str, Any], source: str) -> Scorecards:
     return problem_of(
         fields.choice("objective", OBJECTIVES, None),
         rules_of(rules, f"{source}: rules"),
-        fields.integer("target", 1, low=1, high=MAX_TARGET),
+        fields.integer("target", 1, low=1, high=MAX_COUNT),
     )
