@@ -28,19 +28,32 @@ def guarded(main: Callable[[Note], int]) -> NoReturn:
     """Leave with what `main` returns, called in a process of its own; if that is killed, say so."""
     page = mmap.mmap(-1, NOTE_BYTES)
     guard = os.getpid()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {*SIGNALS, signal.SIGCHLD})  # the rank takes them when it can
     rank = os.fork()
     if rank == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != guard:
             os._exit(1)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         raise SystemExit(main(lambda text: _write(page, text)))
-    for signum in SIGNALS:
-        signal.signal(signum, lambda signum, _: os.kill(rank, signum))
-    code = os.waitstatus_to_exitcode(os.waitpid(rank, 0)[1])
+    code = _outcome(rank)
     if code < 0:
         who = page[:].rstrip(b"\0").decode(errors="replace") or "a rank that had just been started"
         print(f"{who} {_death(-code)}", file=sys.stderr, flush=True)
     os._exit(code if code >= 0 else 128 - code)
+
+
+def _outcome(rank: int) -> int:
+    """What a process leaves with, or minus the signal that killed it; meanwhile it gets every signal that comes here.
+
+    Signals are waited for, not handled: a handler would be late if its signal came just before the waiting.
+    """
+    while True:
+        signum = signal.sigwait({*SIGNALS, signal.SIGCHLD})
+        if signum != signal.SIGCHLD:
+            os.kill(rank, signum)
+        elif (ended := os.waitpid(rank, os.WNOHANG))[0]:
+            return os.waitstatus_to_exitcode(ended[1])
 
 
 def _write(page: mmap.mmap, text: str) -> None:
