@@ -84,7 +84,7 @@ def compute(path: Path, problem: Recurrence, fixed: int, cache_bytes: int = LARG
             done = alone.check(store, committed)
             for cls in set(committed) - set(done):
                 store.remove(cls)
-            alone.run(Schedule.of(store.partition, done), store, lambda: None)
+            alone.run(Schedule.of(store.partition, done), lambda: None)
         finally:
             usage = alone.dismiss()
         return usage
@@ -225,7 +225,7 @@ def test_interrupted_after_any_class(n_threads: int, n_done: int, digests: dict[
 
         alone.begin(Orders(problem, store, smallest_cache(problem, fixed), n_threads))
         with pytest.raises(KeyboardInterrupt):
-            alone.run(schedule, store, interrupt)
+            alone.run(schedule, interrupt)
         first = alone.dismiss()
         assert n_done <= first.n_computed == len(store.committed)
         assert all(map(store.is_sound, store.committed))
@@ -314,7 +314,7 @@ def test_store_that_disappears(digests: dict[bool, str], tmp_path: Path) -> None
 
         alone.begin(Orders(problem, store))
         with pytest.raises(ClassFailedError, match=r"could not write class 0.-0: FileNotFoundError: ") as caught:
-            alone.run(schedule, store, disappear)
+            alone.run(schedule, disappear)
         assert caught.value.action == "write"
         alone.dismiss()
     elsewhere.rename(path)
@@ -350,7 +350,7 @@ def test_dismissed_after_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         monkeypatch.setattr(Store, "write", full)
         alone.begin(Orders(problem, store))
         with pytest.raises(ClassFailedError, match="could not write class 01-"):
-            alone.run(Schedule.of(store.partition, [first]), store, lambda: None)
+            alone.run(Schedule.of(store.partition, [first]), lambda: None)
         alone.dismiss()
 
 
@@ -365,7 +365,7 @@ def test_unreadable_class(tmp_path: Path) -> None:
         alone = Alone(StopRequest())
         alone.begin(Orders(problem, store))
         with pytest.raises(ClassFailedError) as caught:
-            alone.run(Schedule.of(store.partition, store.committed), store, lambda: None)
+            alone.run(Schedule.of(store.partition, store.committed), lambda: None)
         alone.dismiss()
     assert (caught.value.action, caught.value.name) == ("load", "04-0")
     assert "DamagedError" in caught.value.cause

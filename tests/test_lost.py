@@ -63,11 +63,14 @@ def test_killed_guard(tmp_path: Path) -> None:
 
 
 @needs_hydra
-@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGSTOP])
-def test_going_on_without_a_worker(signum: int, tmp_path: Path) -> None:
-    """Where the launcher lets the others go on, they finish the table without a rank that is silent."""
+@pytest.mark.parametrize(
+    ("signum", "lease_s", "why"),
+    [(signal.SIGKILL, "600", "is dead"), (signal.SIGSTOP, "2", "has said nothing for 2 s")],
+)
+def test_going_on_without_a_worker(signum: int, lease_s: str, why: str, tmp_path: Path) -> None:
+    """Where the launcher lets the others go on, they do so without a rank that is dead, at once, or that is silent."""
     table = tmp_path / "table"
-    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]
+    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table, "--lease", lease_s]
     with started(command) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         signal_to(job.ranks[1], signum)
@@ -75,7 +78,7 @@ def test_going_on_without_a_worker(signum: int, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     summary = json.loads(result.stdout)
     assert (summary["table_sha256"], summary["classes_computed"]) == (YAHT_SHA256, summary["classes"])
-    assert "rank 1 has said nothing for 2 s: it is lost" in result.stderr
+    assert f"rank 1 {why}: it is lost" in result.stderr
     assert bool(re.search(KILLED.format(1, WORKER_DOES), result.stderr)) == (signum == signal.SIGKILL)
     assert finished(2, table)["classes_computed"] == 0
 
@@ -84,7 +87,7 @@ def test_going_on_without_a_worker(signum: int, tmp_path: Path) -> None:
 def test_without_any_worker(tmp_path: Path) -> None:
     """When the last worker is lost, the job ends."""
     table = tmp_path / "table"
-    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]
+    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table]
     with started(command) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         for rank in (1, 2):
@@ -180,7 +183,7 @@ import os, signal, sys, time
 from yahtzee_cluster.guard import guarded
 
 def main(note):
-    note("the one that was guarded")
+    note.identify("the one that was guarded")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     print(os.getpid(), flush=True)

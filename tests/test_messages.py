@@ -24,6 +24,7 @@ from yahtzee_cluster.cluster import (
     world,
 )
 from yahtzee_cluster.crew import Crew, Usage
+from yahtzee_cluster.guard import Note
 from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.schedule import Schedule
 from yahtzee_cluster.serial import Alone
@@ -44,17 +45,13 @@ class NoCrew:
         raise LookupError("no crew to be had here")
 
 
-def no_note(_: str) -> None:
-    """Nobody will ask what this rank was doing."""
-
-
 def on_ranks(master: Callable[[Team], None]) -> None:
     """One side does as told, the other is the real worker, whose crew cannot be made."""
     comm = world()
     if comm.rank == MASTER:
         master(Team(comm, StopRequest()))
     else:
-        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), no_note)
+        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
     meet(comm)
 
 
@@ -127,7 +124,7 @@ def test_failures_carry_what_happened() -> None:
         for _ in range(1, comm.size):
             assert isinstance(receive(comm, IDLE_LONGEST_S)[1], Leaving)
     else:
-        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), no_note)
+        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
     meet(comm)
 
 
@@ -151,20 +148,20 @@ def test_lost_before_anything_is_computed(tmp_path: Path) -> None:
         alone = Alone(StopRequest())
         with claim(tmp_path, Tours(), 0b11, {}) as store:
             alone.begin(toy)
-            alone.run(Schedule.of(store.partition), store, lambda: None)
+            alone.run(Schedule.of(store.partition), lambda: None)
             alone.dismiss()
             for cls in store.partition.classes[5:]:
                 store.remove(cls)
             team.begin(toy)
             assert sorted(team.check(store, store.committed)) == sorted(store.partition.classes[:5])
-            team.run(Schedule.of(store.partition, store.committed), store, lambda: None)
+            team.run(Schedule.of(store.partition, store.committed), lambda: None)
             assert team.dismiss().n_computed == len(store.partition.classes) - 5
         assert team.broken
     elif comm.rank == 1:
         receive(comm, IDLE_LONGEST_S)
         comm.send(Ready("somewhere", frozenset({0})), MASTER)
     else:
-        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), no_note)
+        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
     meet(comm)
     while receive_now(comm):
         pass

@@ -71,6 +71,8 @@ Nothing is urgent for a worker that is solving a class; that it is solved wakes 
 CLAIM_TIMES = 10
 """The master may be silent for so many times as long as usual while it claims the directory, and makes the index."""
 
+DEAD_EVERY_S = 0.5
+
 LAUNCHED_RANKS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS")
 """What launchers tell the processes that they start."""
 
@@ -227,6 +229,8 @@ class Team:
         self._comm = comm
         self._request = request
         self._watch = Watch(range(1, comm.size))
+        self._store: Store | None = None
+        self._looked = 0.0
         self._joined: list[Joined] = []
         self._usage: Usage | None = None
         self.n_workers = comm.size - 1
@@ -240,6 +244,7 @@ class Team:
 
     def check(self, store: Store, classes: Sequence[ClassId]) -> list[ClassId]:
         """Those of the classes on disk that are as they were committed; every worker makes sure that it sees them."""
+        self._store = store
         sound: list[ClassId] = []
         asked = self._share_out(classes, store.owner)
         while asked:
@@ -254,12 +259,12 @@ class Team:
                     self._joined += joined
         return sound
 
-    def run(self, schedule: Schedule, store: Store, show: Callable[[], None]) -> None:
+    def run(self, schedule: Schedule, show: Callable[[], None]) -> None:
         """Have everything computed that is left to compute."""
         self._handle(schedule, [event for event in self._joined if event.worker in self._watch.others])
         while not schedule.finished:
             rank, message = self._receive(show)
-            self._handle(schedule, [_parting(rank, schedule, store)] if isinstance(message, Lost) else message)
+            self._handle(schedule, [self._parting(rank, schedule)] if isinstance(message, Lost) else message)
 
     def dismiss(self) -> Usage:
         """Let all workers finish what they have begun, as far as there is time, and leave; say what they have spent."""
@@ -329,12 +334,34 @@ class Team:
         """Be heard, and miss whoever is not."""
         if self._watch.must_speak():
             self._tell_all(Alive())
-        lost = self._watch.lost()
+        lost, why = self._watch.lost(), f"has said nothing for {self._watch.limit_s:g} s"
+        if lost is None:
+            lost, why = self._dead(), "is dead"
         if lost is None:
             return None
-        log.error("rank %d has said nothing for %g s: it is lost", lost, self._watch.limit_s)
+        log.error("rank %d %s: it is lost", lost, why)
         self.broken = True
         return lost, Lost()
+
+    def _dead(self) -> int | None:
+        """A rank whose death is known already, if there is one."""
+        if self._store is None or time.monotonic() - self._looked < DEAD_EVERY_S:
+            return None
+        dead = [rank for rank in self._store.dead if rank in self._watch.others]
+        if not dead:
+            self._looked = time.monotonic()
+            return None
+        self._watch.forget(dead[0])
+        return dead[0]
+
+    def _parting(self, rank: int, schedule: Schedule) -> Event:
+        """A rank is gone; some of what it had begun may be on disk although it could not say so any more."""
+        assert self._store
+        begun, on_disk = schedule.unfinished(rank), set(self._store.committed)
+        for cls in begun:
+            fate = "was committed" if cls in on_disk else "is given to another"
+            log.warning("class %s %s", self._store.place(cls).name, fate)
+        return Left(rank, tuple(cls for cls in begun if cls in on_disk))
 
     def _tell_all(self, message: object) -> None:
         for rank in self._watch.others:
@@ -343,14 +370,6 @@ class Team:
     def _tell(self, rank: int, message: object) -> None:
         if rank in self._watch.others:
             self._comm.send(message, rank)
-
-
-def _parting(rank: int, schedule: Schedule, store: Store) -> Event:
-    """A rank is gone; some of what it had begun may be on disk although it could not say so any more."""
-    begun, on_disk = schedule.unfinished(rank), set(store.committed)
-    for cls in begun:
-        log.warning("class %s %s", store.place(cls).name, "was committed" if cls in on_disk else "is given to another")
-    return Left(rank, tuple(cls for cls in begun if cls in on_disk))
 
 
 # -------------------------------------------------------------------------------------------- the workers
@@ -399,10 +418,10 @@ class Master:
             raise AloneError(f"rank {MASTER} has said nothing for {self._watch.limit_s:g} s; {RESUMES}")
 
 
-def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew], request: StopRequest, note: Note) -> None:
+def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew], request: StopRequest, name: str, note: Note) -> None:
     """Do what the master says until it says no more; `crew_of` makes a crew out of the master's orders.
 
-    What this rank is doing goes into its note.
+    What the rank of this name is doing goes into its note.
     """
     master = Master(comm, request)
     usage = Usage()
@@ -410,9 +429,10 @@ def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew], request: StopRequest
         orders = master.orders()
         if not isinstance(orders, Stop):
             crew = crew_of(orders)
+            note.order(crew.store.tombstone(comm.rank).absolute())
             master.tell(Ready(socket.gethostname(), frozenset(os.sched_getaffinity(0))))
             try:
-                _obey(master, crew, note)
+                _obey(master, crew, lambda: note.identify(f"{name}, {crew.doing},"))
             finally:
                 usage = crew.usage
                 crew.close()
@@ -425,7 +445,7 @@ def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew], request: StopRequest
     master.tell(Leaving(usage))
 
 
-def _obey(master: Master, crew: Crew, note: Note) -> None:
+def _obey(master: Master, crew: Crew, take_note: Callable[[], None]) -> None:
     pause, stopping = SHORTEST_S, False
     while not (stopping and crew.at_rest):
         while message := master.hear():
@@ -445,7 +465,7 @@ def _obey(master: Master, crew: Crew, note: Note) -> None:
                 case list(instructions):
                     for instruction in instructions:
                         crew.handle(instruction)
-        note(crew.doing)
+        take_note()
         pause = min(2 * pause, SOLVING_LONGEST_S if crew.worker.solving else IDLE_LONGEST_S)
         if events := crew.wait(pause):
             master.tell(events)

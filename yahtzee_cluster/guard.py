@@ -12,22 +12,45 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from yahtzee_cluster.errors import RESUMES
 from yahtzee_cluster.stopping import SIGNALS
 
-NOTE_BYTES = mmap.PAGESIZE
+NOTE_BYTES = 8192
+"""Longer than any path."""
 PR_SET_PDEATHSIG = 1
 
-Note = Callable[[str], None]
-"""Takes down who this process is and what it does, for the case that it can no longer say so."""
+
+class Note:
+    """What a rank leaves in writing, for the case that it can no longer speak."""
+
+    def __init__(self) -> None:
+        self._who = mmap.mmap(-1, NOTE_BYTES)
+        self._tombstone = mmap.mmap(-1, NOTE_BYTES)
+
+    def identify(self, who: str) -> None:
+        """Who this is, and what it is doing."""
+        _write(self._who, who.encode())
+
+    def order(self, tombstone: Path) -> None:
+        """The file that is to be made when this rank dies, so that others know."""
+        _write(self._tombstone, os.fsencode(tombstone))
+
+    def read(self, how: str) -> None:
+        """Say how the rank died, to whoever is there."""
+        who = _written(self._who).decode(errors="replace") or "a rank that had just been started"
+        print(f"{who} {how}; {RESUMES}", file=sys.stderr, flush=True)
+        if tombstone := _written(self._tombstone):
+            with suppress(OSError):
+                Path(os.fsdecode(tombstone)).touch()
 
 
 def guarded(main: Callable[[Note], int]) -> NoReturn:
     """Leave with what `main` returns, called in a process of its own; if that is killed, say so."""
-    page = mmap.mmap(-1, NOTE_BYTES)
-    guard = os.getpid()
+    note, guard = Note(), os.getpid()
     signal.pthread_sigmask(signal.SIG_BLOCK, {*SIGNALS, signal.SIGCHLD})  # the rank takes them when it can
     rank = os.fork()
     if rank == 0:
@@ -35,11 +58,10 @@ def guarded(main: Callable[[Note], int]) -> NoReturn:
         if os.getppid() != guard:
             os._exit(1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
-        raise SystemExit(main(lambda text: _write(page, text)))
+        raise SystemExit(main(note))
     code = _outcome(rank)
     if code < 0:
-        who = page[:].rstrip(b"\0").decode(errors="replace") or "a rank that had just been started"
-        print(f"{who} {_death(-code)}", file=sys.stderr, flush=True)
+        note.read(_death(-code))
     os._exit(code if code >= 0 else 128 - code)
 
 
@@ -56,10 +78,15 @@ def _outcome(rank: int) -> int:
             return os.waitstatus_to_exitcode(ended[1])
 
 
-def _write(page: mmap.mmap, text: str) -> None:
-    page[:] = text.encode()[:NOTE_BYTES].ljust(NOTE_BYTES, b"\0")
-
-
 def _death(signum: int) -> str:
     usual = ", as the system does when memory is short" if signum == signal.SIGKILL else ""
-    return f"was killed by {signal.Signals(signum).name}{usual}; {RESUMES}"
+    return f"was killed by {signal.Signals(signum).name}{usual}"
+
+
+def _write(page: mmap.mmap, text: bytes) -> None:
+    if len(text) < NOTE_BYTES:
+        page[: len(text) + 1] = text + b"\0"
+
+
+def _written(page: mmap.mmap) -> bytes:
+    return page[:].partition(b"\0")[0]

@@ -89,7 +89,7 @@ class Orders:
         return Crew(problem, Store(self.directory, partition), self.cache_bytes, self.n_threads, rank)
 
 
-def main(arguments: Sequence[str] | None = None, note: Note = lambda _: None) -> int:
+def main(arguments: Sequence[str] | None = None, note: Note | None = None) -> int:
     """Run one job, on all ranks that there are; return the exit code."""
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, stream=sys.stderr)
     request = StopRequest()
@@ -98,16 +98,18 @@ def main(arguments: Sequence[str] | None = None, note: Note = lambda _: None) ->
         comm = world()
     except YahtzeeClusterError as error:
         return _refuse(error)
+    note = note or Note()
     name = f"{PROGRAM}: rank {comm.rank} on {platform.node()}"
     try:
         if comm.rank == MASTER:
-            note(f"{name}, the master,")
+            note.identify(f"{name}, the master,")
             return _lead(comm, request, arguments)
         run_worker(
             comm,
             lambda orders: _own(orders, arguments).crew(comm.rank),
             request,
-            lambda doing: note(f"{name}, {doing},"),
+            name,
+            note,
         )
         meet(comm)
         request.listen_no_more()
@@ -230,7 +232,7 @@ def _compute(team: Team | Alone, n_ranks: int, job: Job, options: argparse.Names
             done = _sound(team, store)
             schedule = Schedule.of(store.partition, done, job.threads)
             with closing(Progress(schedule, store)) as progress:
-                team.run(schedule, store, progress)
+                team.run(schedule, progress)
         finally:
             usage = team.dismiss()
         n_computed = len(classes) - len(done)

@@ -36,7 +36,7 @@ class Alone:
                 sound.append(cls)
         return sound
 
-    def run(self, schedule: Schedule, _: Store, show: Callable[[], None]) -> None:
+    def run(self, schedule: Schedule, show: Callable[[], None]) -> None:
         """Have everything computed that is left to compute."""
         assert self._crew
         events: list[Event] = [Joined(self._crew.worker.number)]

@@ -58,6 +58,7 @@ MAX_ELEMENTS = 62
 LOCK = ".lock"
 LOCK_TRIES = 3
 ASIDE = ".partial"
+DEAD = "dead-"
 CLASSES = "classes"
 INDEX = "index"
 HEADER = "yahtzee_cluster"
@@ -127,6 +128,19 @@ class Store:
         for left in (self.path / ASIDE).iterdir():
             with suppress(FileNotFoundError):  # a rank that outlives its run has just committed it
                 self._discard(left)
+
+    def tombstone(self, worker: int) -> Path:
+        """What is put here for the master to see when a worker has died."""
+        return self.path / ASIDE / f"{DEAD}{worker}"
+
+    @property
+    def dead(self) -> list[int]:
+        """The workers that have died in this run, as far as somebody could say so."""
+        try:
+            stones = [path.name for path in (self.path / ASIDE).glob(f"{DEAD}*")]
+        except OSError:
+            return []
+        return sorted(int(number) for name in stones if (number := name.removeprefix(DEAD)).isdecimal())
 
     def start(self, subset: int) -> int:
         """Where the entries of a subset start in its class."""
