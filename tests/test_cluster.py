@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import pty
 import shutil
 import signal
@@ -289,3 +290,13 @@ def test_nobody_listens(tmp_path: Path) -> None:
             for pid in job.ranks.values() if launcher else [job.pid]:
                 assert listening(pid) <= launchers
         shutil.rmtree(tmp_path / "table")
+
+
+def test_anonymous(tmp_path: Path) -> None:
+    """A table can be made without a word of where, when and with what."""
+    for flags, said in ([], True), (["--anonymous"], False):
+        table = tmp_path / str(said)
+        assert alone(*RUN, "--rules", "yacht", "--target", "20", "--store", table, *flags).returncode == 0
+        texts = [path.read_text() for path in table.rglob("zarr.json")]
+        assert any(f'"host": "{platform.node()}"' in text for text in texts) == said
+        assert any("began" in text or "python" in text for text in texts) == said

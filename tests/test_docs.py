@@ -83,3 +83,12 @@ def test_make_lists_its_commands() -> None:
     commands = {line.split()[1] for line in listed.stdout.splitlines()}
     mentioned = {word for page in PAGES for word in re.findall(r"`make ([a-z-]+)", page.read_text(encoding="utf-8"))}
     assert mentioned <= commands
+
+
+def test_every_fault_has_its_test() -> None:
+    """Where the table of faults names a test, there is one of that name in that file."""
+    page = (ROOT / "docs" / "reference" / "faults.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(test_\w+\.py)`(?: `(test_\w+)`)?", page)
+    assert len(named) > 20
+    for file, test in named:
+        assert f"def {test}" in (ROOT / "tests" / file).read_text(encoding="utf-8"), (file, test)
