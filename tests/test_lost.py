@@ -185,7 +185,6 @@ from yahtzee_cluster.guard import guarded
 def main(note):
     note.identify("the one that was guarded")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(75))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     print(os.getpid(), flush=True)
     how = sys.argv[1]
     if how == "wait":

@@ -12,6 +12,7 @@ from yahtzee_cluster.cluster import (
     IDLE_LONGEST_S,
     MASTER,
     Failed,
+    Farewell,
     Leaving,
     Ready,
     Stop,
@@ -49,10 +50,11 @@ def on_ranks(master: Callable[[Team], None]) -> None:
     """One side does as told, the other is the real worker, whose crew cannot be made."""
     comm = world()
     if comm.rank == MASTER:
-        master(Team(comm, StopRequest()))
+        team = Team(comm, StopRequest())
+        master(team)
+        team.part()
     else:
         run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
-    meet(comm)
 
 
 def test_messages_arrive_in_order() -> None:
@@ -123,9 +125,11 @@ def test_failures_carry_what_happened() -> None:
             comm.send(Stop(), rank)
         for _ in range(1, comm.size):
             assert isinstance(receive(comm, IDLE_LONGEST_S)[1], Leaving)
+        for rank in range(1, comm.size):
+            comm.send(Farewell(), rank)
+        meet(comm)
     else:
         run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
-    meet(comm)
 
 
 @dataclass(frozen=True)
@@ -157,11 +161,12 @@ def test_lost_before_anything_is_computed(tmp_path: Path) -> None:
             team.run(Schedule.of(store.partition, store.committed), lambda: None)
             assert team.dismiss().n_computed == len(store.partition.classes) - 5
         assert team.broken
+        team.part()
     elif comm.rank == 1:
         receive(comm, IDLE_LONGEST_S)
         comm.send(Ready("somewhere", frozenset({0})), MASTER)
+        meet(comm)
     else:
         run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
-    meet(comm)
     while receive_now(comm):
         pass

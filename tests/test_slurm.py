@@ -210,7 +210,8 @@ def test_requeued_or_not(slurm: Slurm, checkout: Path) -> None:
     slurm.run("scancel", numbers["cancelled"])
     states = {name: slurm.ended(number) for name, number in numbers.items()}
     found = {name: (job["JobState"], job["Restarts"]) for name, job in states.items()}
-    assert found == {"wrong": ("FAILED", "0"), "fails": ("FAILED", "3"), "cancelled": ("CANCELLED", "0")}
+    logs = [path.read_text() for path in sorted(checkout.glob("yacht-*.log"))]
+    assert found == {"wrong": ("FAILED", "0"), "fails": ("FAILED", "3"), "cancelled": ("CANCELLED", "0")}, logs
     assert (states["wrong"]["ExitCode"], states["fails"]["ExitCode"]) == ("2:0", "1:0")
 
 

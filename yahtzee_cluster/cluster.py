@@ -150,6 +150,11 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Farewell:
+    """All workers have left, and all is said: come and leave together."""
+
+
+@dataclass(frozen=True)
 class Lost:
     """A worker is silent; the master says this to itself."""
 
@@ -212,11 +217,27 @@ def receive_now(comm: Ranks) -> tuple[int, Any] | None:
     return None
 
 
-def meet(comm: Ranks) -> None:
-    """Wait asleep until all ranks are here: MPI would wait awake."""
-    request = comm.Ibarrier()
+def meet(comm: Ranks, limit_s: float | None = None) -> None:
+    """Wait asleep until all ranks are here: MPI would wait awake, and for ever."""
+    everybody = range(comm.size)
+    watch, request = Watch(everybody, limit_s or float("inf")), comm.Ibarrier()
     while not request.Test():
+        if watch.lost() is not None:
+            raise AloneError(f"not all ranks have come to leave together in {limit_s:g} s")
         time.sleep(IDLE_LONGEST_S)
+
+
+class Outbox:
+    """What was sent; nobody waits for it to arrive, because who should take it may be dead or frozen."""
+
+    def __init__(self, comm: Ranks) -> None:
+        self._comm = comm
+        self._under_way: list[MPI.Request] = []
+
+    def send(self, message: object, rank: int) -> None:
+        """Send something, some time."""
+        self._under_way = [request for request in self._under_way if not request.test()[0]]
+        self._under_way.append(self._comm.isend(message, rank))
 
 
 # --------------------------------------------------------------------------------------------- the master
@@ -227,8 +248,10 @@ class Team:
 
     def __init__(self, comm: Ranks, request: StopRequest) -> None:
         self._comm = comm
+        self._outbox = Outbox(comm)
         self._request = request
         self._watch = Watch(range(1, comm.size))
+        self._gone: list[int] = []
         self._store: Store | None = None
         self._looked = 0.0
         self._joined: list[Joined] = []
@@ -277,8 +300,15 @@ class Team:
                     if isinstance(message, Leaving):
                         self._usage += message.usage
                         self._watch.forget(rank)
+                        self._gone.append(rank)
             self.broken |= bool(self._watch.others)
         return self._usage
+
+    def part(self) -> None:
+        """Leave together with all workers."""
+        for rank in self._gone:
+            self._outbox.send(Farewell(), rank)
+        meet(self._comm, self._watch.limit_s)
 
     def _share_out(self, classes: Sequence[ClassId], owner: str) -> dict[ClassId, int]:
         """Have classes checked; say by whom each."""
@@ -369,7 +399,7 @@ class Team:
 
     def _tell(self, rank: int, message: object) -> None:
         if rank in self._watch.others:
-            self._comm.send(message, rank)
+            self._outbox.send(message, rank)
 
 
 # -------------------------------------------------------------------------------------------- the workers
@@ -380,14 +410,17 @@ class Master:
 
     def __init__(self, comm: Ranks, request: StopRequest) -> None:
         self._comm = comm
+        self._outbox = Outbox(comm)
         self._request = request
         self._asked = False
+        self._stopped = False
         self._lease_s = LEASE_S
         self._watch = Watch([MASTER])
 
     def orders(self) -> Orders | Stop:
         """What there is to do."""
         orders: Orders | Stop = receive(self._comm, IDLE_LONGEST_S)[1]
+        self._stopped = isinstance(orders, Stop)
         if not isinstance(orders, Stop):
             self._lease_s = orders.lease_s
             self._watch.limit_s = CLAIM_TIMES * orders.lease_s
@@ -395,7 +428,10 @@ class Master:
 
     def tell(self, message: object) -> None:
         """Say something."""
-        self._comm.send(message, MASTER)
+        try:
+            self._outbox.send(message, MASTER)
+        except MPI.Exception as error:
+            raise AloneError(f"rank {MASTER} cannot be reached: {error}; {RESUMES}") from error
 
     def hear(self) -> Any:
         """What the master says next, or None if it says nothing now."""
@@ -405,7 +441,21 @@ class Master:
             return None
         self._watch.heard(MASTER)
         self._watch.limit_s = self._lease_s
+        self._stopped |= isinstance(received[1], Stop)
         return received[1]
+
+    def leave(self, usage: Usage) -> None:
+        """Leave, when the master wants it, together with all others."""
+        self._wait_for(Stop)
+        self.tell(Leaving(usage))
+        self._wait_for(Farewell)
+        meet(self._comm, 2 * self._watch.limit_s)  # the master is to speak first, if somebody is missing
+
+    def _wait_for(self, word: type[Stop | Farewell]) -> None:
+        while not (self._stopped and word is Stop):
+            if isinstance(self.hear(), word):
+                return
+            time.sleep(IDLE_LONGEST_S)
 
     def keep_in_touch(self) -> None:
         """Be heard, and make sure that there is somebody to hear."""
@@ -440,9 +490,7 @@ def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew], request: StopRequest
         raise
     except Exception as error:  # whatever it is, the master must hear of it
         master.tell(_failure(error))
-        while not isinstance(master.hear(), Stop):
-            time.sleep(IDLE_LONGEST_S)
-    master.tell(Leaving(usage))
+    master.leave(usage)
 
 
 def _obey(master: Master, crew: Crew, take_note: Callable[[], None]) -> None:

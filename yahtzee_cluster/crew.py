@@ -163,14 +163,14 @@ class Crew:
         work: Callable[[], object]
         match action:
             case Load():
-                work = partial(self.store.read, cls)
+                work = lambda: self.store.block(cls).values  # noqa: E731  # checked whole: other classes rest on it
             case Solve():
                 self._values[cls] = new_values(self.partition.n_values[cls])
                 work = partial(self._solve, self._block(cls), self._below(cls))
             case Write():
                 work = partial(self.store.write, cls, self._block(cls))
-        self._n_running += 1
         future = self._threads[type(action)].submit(_timed, work)
+        self._n_running += 1
         future.add_done_callback(lambda ended: self._ended.put((action, ended)))
 
     def _settle(self, action: Action, ended: Future[tuple[Any, float]]) -> None:

@@ -51,13 +51,13 @@ class Note:
 def guarded(main: Callable[[Note], int]) -> NoReturn:
     """Leave with what `main` returns, called in a process of its own; if that is killed, say so."""
     note, guard = Note(), os.getpid()
-    signal.pthread_sigmask(signal.SIG_BLOCK, {*SIGNALS, signal.SIGCHLD})  # the rank takes them when it can
+    signal.pthread_sigmask(signal.SIG_BLOCK, {*SIGNALS, signal.SIGCHLD})
     rank = os.fork()
     if rank == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != guard:
             os._exit(1)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {*SIGNALS, signal.SIGCHLD})
         raise SystemExit(main(note))
     code = _outcome(rank)
     if code < 0:

@@ -87,7 +87,7 @@ def _fixed_text(fields: Fields) -> str | None:
 
 def parse_bytes(text: str) -> int:
     """A number of bytes, such as 256MB; units are powers of 1024."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not match:
         raise UsageError(f"expected a size such as 256MB or 2GB, found {text!r}")
     return int(float(match[1]) * UNITS[match[2].upper()])
@@ -101,7 +101,7 @@ def fixed_set(job: Job, problem: Recurrence, n_workers: int) -> int:
         advised = advise(problem, scales, job.cache_bytes, n_workers, job.threads)
         fixed = scales.pick(len(names) if advised is None else advised)
     elif job.G.strip().isdecimal():
-        if int(job.G) > len(names):
+        if len(job.G) > 9 or int(job.G) > len(names):
             raise UsageError(f"G: expected at most {len(names)} elements, found {job.G}")
         fixed = scales.pick(int(job.G))
     else:

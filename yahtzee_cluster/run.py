@@ -6,9 +6,12 @@ Results go to stdout, progress and complaints to stderr.
 from __future__ import annotations
 
 import os
+import signal
 
 # Nothing here multiplies matrices, and threads that wait for that cost each rank time and memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+if __name__ == "__main__":  # until a request to stop can be taken, Ctrl-C ends the process, without a story
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import argparse
 import json
@@ -22,12 +25,12 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.cluster import MASTER, Ranks, Team, launched, library_version, meet, run_worker, world
+from yahtzee_cluster.cluster import MASTER, AloneError, Ranks, Team, launched, library_version, run_worker, world
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT
@@ -91,13 +94,14 @@ class Orders:
 
 def main(arguments: Sequence[str] | None = None, note: Note | None = None) -> int:
     """Run one job, on all ranks that there are; return the exit code."""
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # either may have been closed
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, stream=sys.stderr)
-    request = StopRequest()
-    request.listen()
     try:
-        comm = world()
+        comm = world()  # until then, signals end a rank as they end any program: nothing has been begun
     except YahtzeeClusterError as error:
         return _refuse(error)
+    request = StopRequest()
+    request.listen()
     note = note or Note()
     name = f"{PROGRAM}: rank {comm.rank} on {platform.node()}"
     try:
@@ -111,7 +115,6 @@ def main(arguments: Sequence[str] | None = None, note: Note | None = None) -> in
             name,
             note,
         )
-        meet(comm)
         request.listen_no_more()
         return 0
     except YahtzeeClusterError as error:
@@ -122,17 +125,24 @@ def main(arguments: Sequence[str] | None = None, note: Note | None = None) -> in
         return _leave_alone(comm, 1)
 
 
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
 def _lead(comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) -> int:
     team = Team(comm, request) if comm.size > 1 else Alone(request)
     try:
         code = _execute(team, comm.size, request, arguments)
     finally:
         team.dismiss()
-    if team.broken:
-        return _leave_alone(comm, code)
-    meet(comm)
-    request.listen_no_more()
-    return code
+    try:
+        if not team.broken:
+            team.part()
+            request.listen_no_more()
+            return code
+    except AloneError as error:
+        log.error("%s", error)  # noqa: TRY400  # its story is of no interest
+    return _leave_alone(comm, code)
 
 
 def _execute(team: Team | Alone, n_ranks: int, request: StopRequest, arguments: Sequence[str] | None) -> int:

@@ -62,6 +62,9 @@ class Alone:
         self._crew.close()
         return self._crew.usage
 
+    def part(self) -> None:
+        """There is nobody to part from."""
+
     @property
     def broken(self) -> bool:
         """Whether something is still going on that nobody waits for."""

@@ -32,7 +32,6 @@ class StopRequest:
             signal.signal(signum, self._take)
         if HYDRA in os.environ:
             signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def listen_no_more(self) -> None:
         """All is done; the interpreter would otherwise die of a signal that comes while it ends."""

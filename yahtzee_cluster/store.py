@@ -22,7 +22,7 @@ import shutil
 import socket
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -429,11 +429,13 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
             header = read_header(path)
             if header is not None:
                 _compare(path, header, problem, fixed)
-            store.prepare()
-            _check_room(store)
             if header is None:
+                _check_room(store, [])
+                store.prepare()
                 _begin(store, problem, provenance)
             try:
+                store.prepare()
+                _check_room(store, store.committed)
                 yield store
             finally:
                 with suppress(OSError):  # as when a rank that outlives the run writes on
@@ -444,9 +446,9 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
         raise StoreError(f"{where}: {error.strerror or error}") from error
 
 
-def _check_room(store: Store) -> None:
+def _check_room(store: Store, committed: Collection[ClassId]) -> None:
     """Refuse a file system on which what is missing of a table has no room."""
-    there = set(store.committed)
+    there = set(committed)
     missing = sum(8 * n_values for cls, n_values in store.partition.n_values.items() if cls not in there)
     disk = shutil.disk_usage(store.path)
     if disk.free < 1.01 * missing and disk.total:  # not every file system says how large it is
@@ -467,7 +469,7 @@ def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> 
     partition, path = store.partition, store.path
     aside = path / ASIDE / INDEX
     index = zarr.create_group(
-        str(aside),
+        zarr.storage.LocalStore(aside),  # a plain name might be taken for an address
         attributes={"about": "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"},
     )
     for name, column in _index_columns(problem, partition).items():
