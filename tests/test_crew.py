@@ -382,6 +382,40 @@ def test_nobody_to_dismiss() -> None:
     assert Alone(StopRequest()).dismiss() == Usage()
 
 
+def test_classes_that_change_places(tmp_path: Path) -> None:
+    """Classes that somebody exchanges while a run goes on are not taken for each other."""
+    problem, fixed = Tours(), 0b10100
+    compute(tmp_path, problem, fixed)
+    with claim(tmp_path, problem, fixed, {}) as store:
+        sizes = store.partition.n_values
+        one, other = next(
+            (a, b) for a in sizes for b in sizes if a < b and sizes[a] == sizes[b] > 0 and store.partition.layer(a) > 0
+        )
+        users = [cls for cls in sizes if {one, other} & {*store.partition.dependencies(cls)}]
+        for cls in users:
+            store.remove(cls)
+        store.place(one).rename(tmp_path / "aside")
+        store.place(other).rename(store.place(one))
+        (tmp_path / "aside").rename(store.place(other))
+        alone = Alone(StopRequest())
+        alone.begin(Orders(problem, store))
+        with pytest.raises(ClassFailedError, match=r"could not load class .* do not match its digest"):
+            alone.run(Schedule.of(store.partition, store.committed), lambda: None)
+        alone.dismiss()
+
+
+def test_nothing_runs_that_could_not_be_begun(tmp_path: Path) -> None:
+    """A crew that gets no thread says so, and is at rest."""
+    problem = Tours()
+    with claim(tmp_path, problem, 0, {}) as store:
+        crew = Crew(problem, store, LARGE)
+        crew.close()  # its threads take nothing any more
+        (instruction,) = Schedule.of(store.partition).handle(Joined(0))
+        with pytest.raises(RuntimeError):
+            crew.handle(instruction)
+        assert crew.at_rest
+
+
 def test_signal_while_waiting(tmp_path: Path) -> None:
     """A signal whose handling outlasts the time to wait does not make a crew wait for ever."""
     n_signals = count()

@@ -99,6 +99,21 @@ def test_without_any_worker(tmp_path: Path) -> None:
 
 
 @needs_hydra
+@pytest.mark.parametrize(("rank", "code"), [(0, 1), (1, 0)])
+def test_frozen_at_the_end(rank: int, code: int, tmp_path: Path) -> None:
+    """A rank that freezes when all is done keeps nobody waiting for longer than the lease."""
+    table = tmp_path / "table"
+    with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]) as job:
+        ranks: dict[int, int] = {}
+        job.wait_until(lambda: bool(ranks.update(job.ranks)) or n_classes(table) >= 30)
+        job.wait_until(lambda: n_classes(table) == 512)
+        signal_to(ranks[rank], signal.SIGSTOP)
+        result = job.end(20)
+    assert result.returncode == code, result.stderr
+    assert finished(2, table)["table_sha256"] == YAHT_SHA256
+
+
+@needs_hydra
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGSTOP])
 def test_without_the_master(signum: int, tmp_path: Path) -> None:
     """Workers that hear nothing of the master leave, and say why."""

@@ -14,6 +14,7 @@ from yahtzee_cluster.cluster import (
     Failed,
     Farewell,
     Leaving,
+    Outbox,
     Ready,
     Stop,
     Team,
@@ -142,6 +143,54 @@ class Toy:
     def crew(self, rank: int) -> Crew:
         """The crew of one rank."""
         return Crew(Tours(), Store(self.path, Tours().partition(0b11)), 1 << 24, number=rank)
+
+
+class FailsLate(Crew):
+    """A crew that fails when it is told to stop."""
+
+    def stop(self) -> None:
+        """Fail."""
+        raise OSError("too late")
+
+
+@dataclass(frozen=True)
+class Late(Toy):
+    """Orders for such crews."""
+
+    def crew(self, rank: int) -> Crew:
+        """One that fails late."""
+        return FailsLate(Tours(), Store(self.path, Tours().partition(0b11)), 1 << 24, number=rank)
+
+
+def test_failing_after_the_end(tmp_path: Path) -> None:
+    """A worker that fails when it was dismissed already leaves all the same."""
+
+    def master(team: Team) -> None:
+        team.begin(Late(tmp_path, lease_s=30))
+        team.dismiss()
+
+    on_ranks(master)
+
+
+def test_sending_waits_for_nobody() -> None:
+    """Thousands of messages to a rank that takes none are sent at once, and arrive when it does."""
+    comm = world()
+    n_messages = 1200
+    if comm.rank == MASTER:
+        outbox, began = Outbox(comm), time.monotonic()
+        for n in range(n_messages):
+            outbox.send(n, 1)
+        assert time.monotonic() - began < 5
+    meet(comm)
+    if comm.rank == 1:
+        assert [receive(comm, IDLE_LONGEST_S) for _ in range(n_messages)] == [(MASTER, n) for n in range(n_messages)]
+        comm.send("all", MASTER)
+        assert receive(comm, IDLE_LONGEST_S) == (MASTER, "thanks")
+    if comm.rank == MASTER:
+        while receive_now(comm) != (1, "all"):
+            pass
+        outbox.send("thanks", 1)
+    meet(comm)
 
 
 def test_lost_before_anything_is_computed(tmp_path: Path) -> None:

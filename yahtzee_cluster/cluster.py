@@ -16,6 +16,7 @@ import shutil
 import socket
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -191,10 +192,12 @@ def world() -> Ranks:
                 f"{name} says that {number} ranks were started, but they do not find each other: start them with the "
                 "mpirun of the MPI that mpi4py uses (.venv/bin/mpirun after `make setup`), or with srun --mpi=pmi2"
             )
-    if comm.size > 1:
-        meet(comm)  # by now all ranks of a host have its segment; without a name it goes when they go, however they do
-        for name in set(re.findall(r"\bmpich_shm_\w+", Path("/proc/self/maps").read_text(encoding="utf-8"))):
-            (SHARED / name).unlink(missing_ok=True)
+    meet(
+        comm
+    )  # by now all ranks of a host have its shared memory; without a name it goes when they go, however they do
+    segments = rf"{SHARED}/(mpich_shm_\w+|{os.getpid()}:\d+:\d+)"  # MPICH's, and those of libfabric
+    for name in set(re.findall(segments, Path("/proc/self/maps").read_text(encoding="utf-8"))):
+        (SHARED / name).unlink(missing_ok=True)
     return comm
 
 
@@ -232,11 +235,12 @@ class Outbox:
 
     def __init__(self, comm: Ranks) -> None:
         self._comm = comm
-        self._under_way: list[MPI.Request] = []
+        self._under_way: deque[MPI.Request] = deque()
 
     def send(self, message: object, rank: int) -> None:
         """Send something, some time."""
-        self._under_way = [request for request in self._under_way if not request.test()[0]]
+        while self._under_way and self._under_way[0].test()[0]:
+            self._under_way.popleft()
         self._under_way.append(self._comm.isend(message, rank))
 
 

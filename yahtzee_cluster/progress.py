@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import select
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,13 +43,15 @@ class Progress:
         if now - self._shown < (LIVE_EVERY_S if self._live else LINE_EVERY_S):
             return
         self._shown = now
-        self._show(now)
+        if not (self._live and self._live.is_stalled):
+            self._show(now)
 
     def close(self) -> None:
         """Show the end, and leave the terminal as it was."""
-        self._show(monotonic())
-        if self._live:
-            self._live.close()
+        if not (self._live and self._live.is_stalled):
+            self._show(monotonic())
+            if self._live:
+                self._live.close()
 
     def _n_done(self) -> int:
         return sum(self._n_values[cls] for cls in self._schedule.done)
@@ -107,8 +110,14 @@ class _LiveDisplay:
         from rich.console import Console  # only where it is seen
         from rich.live import Live
 
+        self._terminal = terminal
         self._live = Live(console=Console(file=terminal), auto_refresh=False, transient=True)
         self._live.start()
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether the terminal takes nothing now, as after Ctrl-S; the run must not wait for it."""
+        return not select.select([], [self._terminal], [], 0)[1]
 
     def update(self, share: float, facts: Mapping[str, str], workers: list[str]) -> None:
         """Draw anew."""

@@ -132,29 +132,35 @@ def _nowhere() -> TextIO:
 def _lead(comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) -> int:
     team = Team(comm, request) if comm.size > 1 else Alone(request)
     try:
-        code = _execute(team, comm.size, request, arguments)
+        result = _execute(team, comm.size, request, arguments)
     finally:
         team.dismiss()
-    try:
-        if not team.broken:
-            team.part()
-            request.listen_no_more()
-            return code
-    except AloneError as error:
-        log.error("%s", error)  # noqa: TRY400  # its story is of no interest
-    return _leave_alone(comm, code)
+    have_parted = not team.broken and _part(team)
+    request.listen_no_more()
+    code = say(PROGRAM, result) if isinstance(result, str) else result  # nobody waits for a reader who takes his time
+    return code if have_parted else _leave_alone(comm, code)
 
 
-def _execute(team: Team | Alone, n_ranks: int, request: StopRequest, arguments: Sequence[str] | None) -> int:
-    """Do what the command line says; return the exit code that comes of it."""
+def _execute(team: Team | Alone, n_ranks: int, request: StopRequest, arguments: Sequence[str] | None) -> str | int:
+    """Do what the command line says; return what there is to say, or the exit code that comes of it."""
     try:
         options = _parser().parse_args(arguments)
         request.grace_s = options.grace
-        return say(PROGRAM, _compute(team, n_ranks, job_of(options), options))
+        return _compute(team, n_ranks, job_of(options), options)
     except SystemExit as end:  # what argparse makes of wrong usage, and of --help
         return int(end.code or 0)
     except YahtzeeClusterError as error:
         return _refuse(error)
+
+
+def _part(team: Team | Alone) -> bool:
+    """Leave together with all others; say whether that was possible."""
+    try:
+        team.part()
+    except AloneError as error:
+        log.error("%s", error)  # noqa: TRY400  # its story is of no interest
+        return False
+    return True
 
 
 def _own(orders: Orders, arguments: Sequence[str] | None) -> Orders:
