@@ -101,7 +101,7 @@ def test_host_cut_off(flags: list[str], three_hosts: Beowulf, tmp_path: Path) ->
 def test_host_that_comes_back(three_hosts: Beowulf, tmp_path: Path) -> None:
     """A network that fails for less than the lease is nothing to speak of."""
     table = tmp_path / "table"
-    with started(three_hosts.mpirun([], TWO_EACH, [6, *LONGER, "--store", table])) as job:
+    with started(three_hosts.mpirun([], TWO_EACH, [6, *LONGER, "--lease", 10, "--store", table])) as job:
         job.wait_until(lambda: n_classes(table) >= 60)
         with three_hosts.cut_off(2):
             time.sleep(0.5)
