@@ -399,7 +399,7 @@ def test_classes_that_change_places(tmp_path: Path) -> None:
         (tmp_path / "aside").rename(store.place(other))
         alone = Alone(StopRequest())
         alone.begin(Orders(problem, store))
-        with pytest.raises(ClassFailedError, match=r"could not load class .* do not match its digest"):
+        with pytest.raises(ClassFailedError, match=r"could not load class .* are not those that were committed here"):
             alone.run(Schedule.of(store.partition, store.committed), lambda: None)
         alone.dismiss()
 

@@ -163,7 +163,7 @@ class Crew:
         work: Callable[[], object]
         match action:
             case Load():
-                work = lambda: self.store.block(cls).values  # noqa: E731  # checked whole: other classes rest on it
+                work = partial(self.store.read, cls)
             case Solve():
                 self._values[cls] = new_values(self.partition.n_values[cls])
                 work = partial(self._solve, self._block(cls), self._below(cls))

@@ -63,6 +63,7 @@ CLASSES = "classes"
 INDEX = "index"
 HEADER = "yahtzee_cluster"
 DIGEST = "sha256"
+SEAL = "seal"
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What may come of reading metadata that somebody has damaged."""
 
@@ -170,13 +171,12 @@ class Store:
     def write(self, cls: ClassId, block: Block) -> None:
         """Commit a class: from here on it is on disk for good."""
         shape = Shape.of(len(block.values))
-        metadata = shape.metadata(f"{digest(block):064x}")
         aside = self.path / ASIDE / f"{self.place(cls).name}.{self._token}"
         aside.mkdir()
         try:
-            (aside / METADATA).write_bytes(metadata)
             with (aside / SHARD).open("wb") as file:
-                shape.write(file, block.values)
+                checksums = shape.write(file, block.values)
+            (aside / METADATA).write_bytes(shape.metadata(f"{digest(block):064x}", self._seal(cls, checksums)))
             _make_durable(aside)
             aside.rename(self.place(cls))
         except OSError as error:
@@ -188,11 +188,14 @@ class Store:
 
     def read(self, cls: ClassId) -> NDArray[np.float64]:
         """Read all entries of a class."""
-        return self._read(cls, 0, self.partition.n_values[cls], new_values)
+        values, checksums = self._read(cls, 0, self.partition.n_values[cls], new_values)
+        if self._stated(cls)[1] != self._seal(cls, checksums):
+            raise self._damaged(cls, "its values are not those that were committed here")
+        return values
 
     def row(self, cls: ClassId, start: int, stop: int) -> NDArray[np.float64]:
         """Read a few entries of a class."""
-        values = self._read(cls, start, stop, np.empty).copy()  # of its chunk, which may go
+        values = self._read(cls, start, stop, np.empty)[0].copy()  # of its chunk, which may go
         self.digest(cls)  # makes sure that this is where the values lie
         if np.isnan(values).any():
             raise self._damaged(cls, "some of its values are missing")
@@ -200,14 +203,23 @@ class Store:
 
     def digest(self, cls: ClassId) -> int:
         """What a class should have as its digest."""
+        return int(self._stated(cls)[0], 16)
+
+    def _seal(self, cls: ClassId, checksums: bytes) -> str:
+        """What binds the chunks of a class to each other and to its place, and costs nothing."""
+        return _checksum(self.place(cls).name.encode(), checksums).hex()
+
+    def _stated(self, cls: ClassId) -> tuple[str, str]:
+        """The digest and the seal of a class, from metadata that are to the letter what they should be."""
         try:
             text = _content(self.path, CLASSES, self.place(cls).name, METADATA)
         except (OSError, ValueError) as error:
             raise self._damaged(cls, f"its metadata are damaged: {error}") from error
-        found = re.search(rb'"([0-9a-f]{64})"', text)
-        if not found or text != Shape.of(self.partition.n_values[cls]).metadata(found[1].decode()):
+        found = re.search(rb'"([0-9a-f]{64})", "seal": "([0-9a-f]{8})"', text)
+        stated = (found[1].decode(), found[2].decode()) if found else ("", "")
+        if text != Shape.of(self.partition.n_values[cls]).metadata(*stated):
             raise self._damaged(cls, "its metadata are damaged")
-        return int(found[1], 16)
+        return stated
 
     def block(self, cls: ClassId) -> Block:
         """Read a class, and make sure that its bytes are those that were committed."""
@@ -216,7 +228,7 @@ class Store:
             raise self._damaged(cls, "its values do not match its digest")
         return block
 
-    def _read(self, cls: ClassId, start: int, stop: int, memory: Memory) -> NDArray[np.float64]:
+    def _read(self, cls: ClassId, start: int, stop: int, memory: Memory) -> tuple[NDArray[np.float64], bytes]:
         try:
             with _opened(self.path, CLASSES, self.place(cls).name, SHARD) as file:
                 return Shape.of(self.partition.n_values[cls]).read(file, start, stop, memory)
@@ -281,7 +293,7 @@ class Shape:
         n_chunks = max(1, -(-n_values // CHUNK_VALUES))
         return cls(n_values, n_chunks, max(1, -(-n_values // n_chunks)))
 
-    def metadata(self, digest: str) -> bytes:
+    def metadata(self, digest: str, seal: str) -> bytes:
         """The metadata of the array, as Zarr's specification has them."""
         little, crc = {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}
         sharding = {
@@ -299,41 +311,50 @@ class Shape:
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
             "fill_value": "NaN",
             "codecs": [{"name": "sharding_indexed", "configuration": sharding}],
-            "attributes": {DIGEST: digest},
+            "attributes": {DIGEST: digest, SEAL: seal},
         }
         return json.dumps(metadata).encode()
 
-    def write(self, file: IO[bytes], values: NDArray[np.float64]) -> None:
-        """Write the shard."""
+    def write(self, file: IO[bytes], values: NDArray[np.float64]) -> bytes:
+        """Write the shard; return the checksums of its chunks."""
+        checksums = b""
         for start in range(0, self.n_chunks * self.chunk, self.chunk):
             chunk = _bytes_of(values[start : start + self.chunk])
             padding = self._padding(chunk)
             file.write(chunk.data)
             file.write(padding)
-            file.write(_checksum(chunk, padding))
+            checksums += _checksum(chunk, padding)
+            file.write(checksums[-4:])
         file.write(self._index)
+        return checksums
 
-    def read(self, file: IO[bytes], start: int, stop: int, memory: Memory) -> NDArray[np.float64]:
-        """Read some values from the shard; complain of any byte that is wrong in their chunks or in the index."""
+    def read(self, file: IO[bytes], start: int, stop: int, memory: Memory) -> tuple[NDArray[np.float64], bytes]:
+        """Read some values from the shard, and the checksums of their chunks.
+
+        Complain of any byte that is wrong in these chunks, or in the index.
+        """
         if os.fstat(file.fileno()).st_size != self.n_chunks * self._chunk_bytes + len(self._index):
             raise ValueError("its shard is not as long as it should be")
         first = min(start // self.chunk, self.n_chunks - 1)
         n_read = max(-(-stop // self.chunk) - first, 1)  # a class without values has a chunk as well
         values = memory(min((first + n_read) * self.chunk, self.n_values) - first * self.chunk)
         file.seek(first * self._chunk_bytes)
+        checksums = b""
         for at in range(0, n_read * self.chunk, self.chunk):
-            self._read_chunk(file, values[at : at + self.chunk], first * self.chunk + at)
+            checksums += self._read_chunk(file, values[at : at + self.chunk], first * self.chunk + at)
         file.seek(self.n_chunks * self._chunk_bytes)
         if file.read() != self._index:
             raise ValueError("its index of chunks is damaged")
-        return values[start - first * self.chunk : stop - first * self.chunk]
+        return values[start - first * self.chunk : stop - first * self.chunk], checksums
 
-    def _read_chunk(self, file: IO[bytes], values: NDArray[np.float64], start: int) -> None:
+    def _read_chunk(self, file: IO[bytes], values: NDArray[np.float64], start: int) -> bytes:
         n_read = file.readinto(values)  # type: ignore[attr-defined]
         chunk = _bytes_of(values)
         padding = file.read(len(self._padding(chunk)))
-        if n_read != len(chunk) or file.read(4) != _checksum(chunk, padding):
+        checksum = _checksum(chunk, padding)
+        if n_read != len(chunk) or file.read(4) != checksum:
             raise ValueError(f"its chunk from value {start} on is damaged")
+        return checksum
 
     def _padding(self, chunk: NDArray[np.uint8]) -> bytes:
         return np.full(self.chunk - len(chunk) // 8, np.nan, "<f8").tobytes()
