@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import SMALL
+from toy import Tours
 
 from yahtzee_cluster.forecast import Costs, Scales, advise, needed_bytes, simulate, smallest_that_fits
 from yahtzee_cluster.objectives.maxprob import MaxProb
@@ -147,3 +148,11 @@ def test_for_people() -> None:
     assert "memory     129 MB for each of 3 ranks: a cache of 1.0 MB, and 128 MB besides\n" in shown
     assert "Advised: --G " in shown
     assert "No G makes it fit; take a larger --cache." in plan("--rules", "yahtzee", "--cache", "1MB").stdout
+
+
+def test_more_workers_than_classes() -> None:
+    """A million workers are simulated as soon as done as a few, and are no faster than one for each class."""
+    partition = Tours().partition(0b11)
+    many, enough = (simulate(partition, n, 1 << 24) for n in (1_000_000, len(partition.classes)))
+    assert many.makespan_s == enough.makespan_s
+    assert many.cores == 1_000_000

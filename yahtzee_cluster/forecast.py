@@ -191,7 +191,8 @@ def simulate(
     partition: Partition, n_workers: int, cache_bytes: int, costs: Costs | None = None, n_threads: int = 1
 ) -> Forecast:
     """How a run would go, with so many workers of so many threads, each with a cache of that size."""
-    simulation = _Simulation(partition, n_workers, cache_bytes, costs or Costs(), n_threads)
+    n_busy = min(n_workers, len(partition.classes))  # more would never get one
+    simulation = _Simulation(partition, n_busy, cache_bytes, costs or Costs(), n_threads)
     makespan_s = simulation.run()
     return Forecast(n_workers, makespan_s, simulation.computing_s, simulation.bytes_read, n_workers * n_threads)
 
