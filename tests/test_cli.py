@@ -117,7 +117,9 @@ def test_interrupt_stops_a_large_table(tmp_path: Path) -> None:
     boxes = "".join(f'[[category]]\nname = "{i}"\nface = {i % 6 + 1}\n' for i in range(16))
     file.write_text(f'name = "large"\nupper_threshold = 99\nupper_bonus = 9\n{boxes}', encoding="utf-8")
     command = [sys.executable, "-m", "yahtzee_cluster", "expected", "--rules", str(file)]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what ignores it hands that on
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        signal.signal(signal.SIGINT, before)
         time.sleep(2.0)
         process.send_signal(signal.SIGINT)
         started = time.monotonic()

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -272,7 +273,10 @@ def test_log_file(tmp_path: Path) -> None:
 
 def listening(pid: int) -> set[str]:
     """The sockets on which a process listens for the network."""
-    links = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    links = []
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed in the meantime
+            links.append(str(entry.readlink()))
     mine = {link[len("socket:[") : -1] for link in links if link.startswith("socket:[")}
     lines = [
         line.split() for kind in ("tcp", "tcp6") for line in Path(f"/proc/{pid}/net/{kind}").read_text().splitlines()
