@@ -230,6 +230,11 @@ def meet(comm: Ranks, limit_s: float | None = None) -> None:
         time.sleep(IDLE_LONGEST_S)
 
 
+def finish() -> None:
+    """Leave MPI while all others do: whoever left later, or without a word, might be taken for dead."""
+    MPI.Finalize()
+
+
 class Outbox:
     """What was sent; nobody waits for it to arrive, because who should take it may be dead or frozen."""
 

@@ -30,7 +30,17 @@ from typing import Any, TextIO
 import numpy as np
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.cluster import MASTER, AloneError, Ranks, Team, launched, library_version, run_worker, world
+from yahtzee_cluster.cluster import (
+    MASTER,
+    AloneError,
+    Ranks,
+    Team,
+    finish,
+    launched,
+    library_version,
+    run_worker,
+    world,
+)
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT
@@ -116,6 +126,7 @@ def main(arguments: Sequence[str] | None = None, note: Note | None = None) -> in
             note,
         )
         request.listen_no_more()
+        finish()
         return 0
     except YahtzeeClusterError as error:
         print(f"{name}: {error}", file=sys.stderr)
@@ -137,6 +148,8 @@ def _lead(comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) ->
         team.dismiss()
     have_parted = not team.broken and _part(team)
     request.listen_no_more()
+    if have_parted:
+        finish()
     code = say(PROGRAM, result) if isinstance(result, str) else result  # nobody waits for a reader who takes his time
     return code if have_parted else _leave_alone(comm, code)
 
