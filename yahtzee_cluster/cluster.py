@@ -235,6 +235,11 @@ def finish() -> None:
     MPI.Finalize()
 
 
+def has_finished() -> bool:
+    """Whether MPI is not to be had any more."""
+    return MPI.Is_finalized()
+
+
 class Outbox:
     """What was sent; nobody waits for it to arrive, because who should take it may be dead or frozen."""
 

@@ -36,6 +36,7 @@ from yahtzee_cluster.cluster import (
     Ranks,
     Team,
     finish,
+    has_finished,
     launched,
     library_version,
     run_worker,
@@ -132,7 +133,7 @@ def main(arguments: Sequence[str] | None = None, note: Note | None = None) -> in
         print(f"{name}: {error}", file=sys.stderr)
         return _leave_alone(comm, error.exit_code)
     except BaseException:
-        log.exception("rank %d", comm.rank)
+        log.exception("%s", name)
         return _leave_alone(comm, 1)
 
 
@@ -189,7 +190,7 @@ def _leave_alone(comm: Ranks, code: int) -> int:
     """Leave at once, although others may not: that ends them as well."""
     sys.stdout.flush()
     sys.stderr.flush()
-    if comm.size > 1:
+    if not has_finished() and comm.size > 1:
         time.sleep(FORWARDED_S)
         comm.Abort(code)
     os._exit(code)
