@@ -428,6 +428,7 @@ class Master:
         self._request = request
         self._asked = False
         self._stopped = False
+        self._left = False
         self._lease_s = LEASE_S
         self._watch = Watch([MASTER])
 
@@ -462,6 +463,7 @@ class Master:
         """Leave, when the master wants it, together with all others."""
         self._wait_for(Stop)
         self.tell(Leaving(usage))
+        self._left = True  # nobody takes messages any more, and MPI does not end with one on its way
         self._wait_for(Farewell)
         meet(self._comm, 2 * self._watch.limit_s)  # the master is to speak first, if somebody is missing
 
@@ -473,9 +475,9 @@ class Master:
 
     def keep_in_touch(self) -> None:
         """Be heard, and make sure that there is somebody to hear."""
-        if self._watch.must_speak():
+        if self._watch.must_speak() and not self._left:
             self.tell(Alive())
-        if self._request.by and not self._asked:
+        if self._request.by and not self._asked and not self._left:
             self._asked = True
             self.tell(Asked(self._request.by))
         if self._watch.lost() is not None:
