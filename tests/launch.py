@@ -1,5 +1,6 @@
 """Starting real ranks, the way a user starts them, and finding them while they run."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 BESIDE = Path(sys.executable).parent / "mpirun"
 MPIRUN = str(BESIDE) if BESIDE.exists() else "mpirun"
@@ -21,6 +23,14 @@ PERMITTED = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
+IS_HYDRA = "HYDRA" in subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, check=False).stdout.upper()
+"""Whether this is MPICH's launcher."""
+
+YAHT = ["-m", "yahtzee_cluster.run", "--rules", "yaht", "--G", "6", "--json"]
+YAHT_SHA256 = "6598a1ebc97a732254f2a2736ccd3cb98ef08e46c2a822201ff81ceb989afaab"
+YACHT_SHA256 = "30d493d74b7ce708ade9d65a3e95f326601c53e5a5377a71cb641e68840e65b6"
+"""Of the tables up to 800 and to 300 that one process computes with an empty fixed set."""
+
 RANK_VARIABLES = (b"PMI_RANK=", b"OMPI_COMM_WORLD_RANK=")
 
 
@@ -31,6 +41,19 @@ def mpirun(
     command = [MPIRUN, "-n", str(n_ranks), sys.executable, *map(str, arguments)]
     variables = os.environ | PERMITTED | (environment or {})
     return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+def n_classes(table: Path) -> int:
+    """How many classes of a table are on disk."""
+    return len(list((table / "classes").glob("??-*")))
+
+
+def finished(n_ranks: int, table: Path) -> dict[str, Any]:
+    """What the command says at the end, when nobody disturbs it."""
+    result = mpirun(n_ranks, [*YAHT, "--store", table])
+    assert result.returncode == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
 
 
 @dataclass

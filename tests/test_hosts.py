@@ -9,9 +9,7 @@ from pathlib import Path
 import beowulf
 import pytest
 from beowulf import Beowulf
-from launch import is_there, started
-from test_lost import YAHT_SHA256
-from test_stopping import IS_HYDRA, RUN, n_classes
+from launch import IS_HYDRA, YAHT, YAHT_SHA256, is_there, n_classes, started
 
 MISSING = beowulf.missing()
 pytestmark = [
@@ -48,7 +46,7 @@ if found := MPI.COMM_WORLD.gather(mine):
 
 def test_same_table(three_hosts: Beowulf, tmp_path: Path) -> None:
     """Six ranks on three hosts compute the table that one host computes; each of them has computed some of it."""
-    with started(three_hosts.mpirun([], TWO_EACH, [6, *RUN, "--store", tmp_path / "table"])) as job:
+    with started(three_hosts.mpirun([], TWO_EACH, [6, *YAHT, "--store", tmp_path / "table"])) as job:
         result = job.end()
     summary = json.loads(result.stdout)
     assert (summary["ranks"], summary["table_sha256"]) == (6, YAHT_SHA256)
@@ -56,7 +54,7 @@ def test_same_table(three_hosts: Beowulf, tmp_path: Path) -> None:
 
 def test_different_caches(three_hosts: Beowulf, tmp_path: Path) -> None:
     """Each host keeps its own bound; one that is too small for the table is refused, with its rank and host."""
-    flags = [*RUN, "--store", tmp_path / "table", "--cache"]
+    flags = [*YAHT, "--store", tmp_path / "table", "--cache"]
     with started(
         three_hosts.mpirun([], {1: 2, 2: 2, 3: 1}, [2, *flags, "64MB"], [2, *flags, "2MB"], [1, *flags, "1MB"])
     ) as job:
@@ -73,7 +71,7 @@ def test_different_caches(three_hosts: Beowulf, tmp_path: Path) -> None:
 
 def test_directory_that_is_not_shared(three_hosts: Beowulf, tmp_path: Path) -> None:
     """A host that sees another directory under the same name is refused, with its rank."""
-    arguments = [*RUN, "--store", str(tmp_path / "table")]
+    arguments = [*YAHT, "--store", str(tmp_path / "table")]
     elsewhere = "import os, sys; os.execvp('unshare', ['unshare', '--mount', 'sh', '-c', *sys.argv[1:]])"
     mounted = f'mount -t tmpfs none {tmp_path} && exec "$@"'
     command = three_hosts.mpirun(

@@ -10,13 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from launch import MPIRUN, is_there, signal_to, started
-from test_stopping import IS_HYDRA, RUN, finished, n_classes
+from launch import IS_HYDRA, MPIRUN, YAHT, YAHT_SHA256, finished, is_there, n_classes, signal_to, started
 
 from yahtzee_cluster import watch
 from yahtzee_cluster.watch import AWAKE_S, Watch
 
-YAHT_SHA256 = "6598a1ebc97a732254f2a2736ccd3cb98ef08e46c2a822201ff81ceb989afaab"
 KILLED = r"yahtzee_cluster.run: rank {} on \S+, {}, was killed by SIGKILL, .*; what was committed is kept, and the same"
 WORKER_DOES = r"(computing class \d\d-[0-9a-f]+|with nothing to do)"
 needs_hydra = pytest.mark.skipif(not IS_HYDRA, reason="-disable-auto-cleanup is a flag of MPICH's launcher")
@@ -34,7 +32,7 @@ def the_rest_is_computed(n_ranks: int, table: Path) -> None:
 def test_killed_rank(rank: int, doing: str, tmp_path: Path) -> None:
     """After kill -9 of a rank the job ends within seconds, names the rank and its class, and can be resumed."""
     table = tmp_path / "table"
-    with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table]) as job:
+    with started([MPIRUN, "-n", "3", sys.executable, *YAHT, "--store", table]) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         maps = Path(f"/proc/{job.ranks[rank]}/maps").read_text().splitlines()
         assert all(line.endswith(" (deleted)") for line in maps if "mpich_shm" in line), "it would leave memory behind"
@@ -50,7 +48,7 @@ def test_killed_rank(rank: int, doing: str, tmp_path: Path) -> None:
 def test_killed_guard(tmp_path: Path) -> None:
     """A rank does not outlive its guard."""
     table = tmp_path / "table"
-    with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table]) as job:
+    with started([MPIRUN, "-n", "3", sys.executable, *YAHT, "--store", table]) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         ranks = job.ranks
         signal_to(job.guards[2], signal.SIGKILL)
@@ -70,7 +68,7 @@ def test_killed_guard(tmp_path: Path) -> None:
 def test_going_on_without_a_worker(signum: int, lease_s: str, why: str, tmp_path: Path) -> None:
     """Where the launcher lets the others go on, they do so without a rank that is dead, at once, or that is silent."""
     table = tmp_path / "table"
-    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table, "--lease", lease_s]
+    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *YAHT, "--store", table, "--lease", lease_s]
     with started(command) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         signal_to(job.ranks[1], signum)
@@ -87,7 +85,7 @@ def test_going_on_without_a_worker(signum: int, lease_s: str, why: str, tmp_path
 def test_without_any_worker(tmp_path: Path) -> None:
     """When the last worker is lost, the job ends."""
     table = tmp_path / "table"
-    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table]
+    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *YAHT, "--store", table]
     with started(command) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         for rank in (1, 2):
@@ -103,7 +101,7 @@ def test_without_any_worker(tmp_path: Path) -> None:
 def test_frozen_at_the_end(rank: int, code: int, tmp_path: Path) -> None:
     """A rank that freezes when all is done keeps nobody waiting for longer than the lease."""
     table = tmp_path / "table"
-    with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]) as job:
+    with started([MPIRUN, "-n", "3", sys.executable, *YAHT, "--store", table, "--lease", "2"]) as job:
         ranks: dict[int, int] = {}
         job.wait_until(lambda: bool(ranks.update(job.ranks)) or n_classes(table) >= 30)
         job.wait_until(lambda: n_classes(table) == 512)
@@ -118,7 +116,7 @@ def test_frozen_at_the_end(rank: int, code: int, tmp_path: Path) -> None:
 def test_without_the_master(signum: int, tmp_path: Path) -> None:
     """Workers that hear nothing of the master leave, and say why."""
     table = tmp_path / "table"
-    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]
+    command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, *YAHT, "--store", table, "--lease", "2"]
     with started(command) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         signal_to(job.ranks[0], signum)
@@ -131,7 +129,7 @@ def test_without_the_master(signum: int, tmp_path: Path) -> None:
 def test_suspended_job(tmp_path: Path) -> None:
     """A whole job that is suspended for longer than the lease, and resumed, has lost nobody."""
     table = tmp_path / "table"
-    with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table, "--lease", "2"]) as job:
+    with started([MPIRUN, "-n", "3", sys.executable, *YAHT, "--store", table, "--lease", "2"]) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         ranks = list(job.ranks.values())
         for signum in (signal.SIGSTOP, signal.SIGCONT):

@@ -162,6 +162,19 @@ class Late(Toy):
         return FailsLate(Tours(), Store(self.path, Tours().partition(0b11)), 1 << 24, number=rank)
 
 
+def test_nothing_is_said_after_leaving() -> None:
+    """A worker that has left is silent, however long the others take: MPI does not end with a message on its way."""
+    lease_s = 2
+
+    def master(team: Team) -> None:
+        team.begin(NoCrew(lease_s))
+        team.dismiss()
+        time.sleep(lease_s / 2)
+
+    on_ranks(master)
+    assert receive_now(world()) is None
+
+
 def test_failing_after_the_end(tmp_path: Path) -> None:
     """A worker that fails when it was dismissed already leaves all the same."""
 

@@ -12,17 +12,14 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from launch import BESIDE
+from launch import BESIDE, YACHT_SHA256, YAHT_SHA256
 from mini_slurm import Slurm, lacking, started, wait_for
-from test_cluster import YACHT_SHA256
 
 from yahtzee_cluster.slurm import Needs, Request, clock, doubt, script, seconds, time_s
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = [sys.executable, "-m", "yahtzee_cluster"]
 NEEDS = Needs(threads=1, rank_bytes=384 << 20, makespan_s=300.0, table="table")
-YAHT_SHA256 = "6598a1ebc97a732254f2a2736ccd3cb98ef08e46c2a822201ff81ceb989afaab"
-"""Of the table up to 800 that one process computes."""
 
 
 def directives(text: str) -> dict[str, str]:

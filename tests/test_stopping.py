@@ -1,6 +1,5 @@
 """Being asked to stop: every signal, at every rank, with and without time enough."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -9,26 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch import MPIRUN, Job, mpirun, signal_to, started
+from launch import IS_HYDRA, MPIRUN, YAHT, Job, finished, n_classes, signal_to, started
 
 from yahtzee_cluster.errors import StoppedError
 from yahtzee_cluster.stopping import HYDRA, StopRequest
 
-RUN = ["-m", "yahtzee_cluster.run", "--rules", "yaht", "--G", "6", "--json"]
 LAST = "what was committed is kept, and the same command goes on from there\n"
-IS_HYDRA = "HYDRA" in subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, check=False).stdout.upper()
-
-
-def n_classes(table: Path) -> int:
-    return len(list((table / "classes").glob("??-*")))
-
-
-def finished(n_ranks: int, table: Path) -> dict[str, Any]:
-    """What the same command says at the end, when nobody disturbs it."""
-    result = mpirun(n_ranks, [*RUN, "--store", table])
-    assert result.returncode == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +48,7 @@ def a_worker(job: Job) -> int:
 def test_ranks_stop_on_request(signum: int, whom: Any, whole: str, tmp_path: Path) -> None:
     """Whoever is asked, the job leaves with code 75 and one line; the same command computes the rest, and no more."""
     table = tmp_path / "table"
-    with started([MPIRUN, "-n", "3", sys.executable, *RUN, "--store", table]) as job:
+    with started([MPIRUN, "-n", "3", sys.executable, *YAHT, "--store", table]) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         signal_to(whom(job), signum)
         result = job.end(20)
@@ -83,7 +68,7 @@ def test_ranks_stop_on_request(signum: int, whom: Any, whole: str, tmp_path: Pat
 def test_one_process_stops_on_request(signum: int, whole: str, tmp_path: Path) -> None:
     """A run without mpirun stops in the same way."""
     table = tmp_path / "table"
-    with started([sys.executable, *RUN, "--store", table]) as job:
+    with started([sys.executable, *YAHT, "--store", table]) as job:
         job.wait_until(lambda: n_classes(table) >= 30)
         signal_to(job.pid, signum)
         result = job.end(20)
@@ -172,7 +157,7 @@ def test_the_first_request_counts() -> None:
 def test_bad_times(flag: str, value: str) -> None:
     """A grace or a lease is a whole number of seconds."""
     result = subprocess.run(
-        [sys.executable, *RUN, flag, value], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, *YAHT, flag, value], capture_output=True, text=True, timeout=60, check=False
     )
     assert result.returncode == 2
     assert "expected" in result.stderr

@@ -10,6 +10,7 @@ without it, if their launcher lets them.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import shutil
@@ -73,6 +74,7 @@ CLAIM_TIMES = 10
 """The master may be silent for so many times as long as usual while it claims the directory, and makes the index."""
 
 DEAD_EVERY_S = 0.5
+"""How often the master looks for what guards have left of dead ranks."""
 
 LAUNCHED_RANKS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS")
 """What launchers tell the processes that they start."""
@@ -192,9 +194,8 @@ def world() -> Ranks:
                 f"{name} says that {number} ranks were started, but they do not find each other: start them with the "
                 "mpirun of the MPI that mpi4py uses (.venv/bin/mpirun after `make setup`), or with srun --mpi=pmi2"
             )
-    meet(
-        comm
-    )  # by now all ranks of a host have its shared memory; without a name it goes when they go, however they do
+    meet(comm)
+    # By now all ranks of a host have its shared memory; without a name it goes when they go, however they do.
     segments = rf"{SHARED}/(mpich_shm_\w+|{os.getpid()}:\d+:\d+)"  # MPICH's, and those of libfabric
     for name in set(re.findall(segments, Path("/proc/self/maps").read_text(encoding="utf-8"))):
         (SHARED / name).unlink(missing_ok=True)
@@ -220,10 +221,10 @@ def receive_now(comm: Ranks) -> tuple[int, Any] | None:
     return None
 
 
-def meet(comm: Ranks, limit_s: float | None = None) -> None:
+def meet(comm: Ranks, limit_s: float = math.inf) -> None:
     """Wait asleep until all ranks are here: MPI would wait awake, and for ever."""
     everybody = range(comm.size)
-    watch, request = Watch(everybody, limit_s or float("inf")), comm.Ibarrier()
+    watch, request = Watch(everybody, limit_s), comm.Ibarrier()
     while not request.Test():
         if watch.lost() is not None:
             raise AloneError(f"not all ranks have come to leave together in {limit_s:g} s")

@@ -165,12 +165,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="the fixed set that cuts the table into classes: how many categories, or which, with commas between "
         f"(default: {AUTO}, the size that makes the run shortest)",
     )
-    add(
-        "--cache",
-        type=_size,
-        metavar="SIZE",
-        help=f"memory for classes, on each rank (default: {default.cache})",
-    )
+    add("--cache", type=_size, metavar="SIZE", help=f"memory for classes, on each rank (default: {default.cache})")
     add("--threads", type=parse_count, metavar="N", help=f"cores that each worker uses (default: {default.threads})")
     add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
 

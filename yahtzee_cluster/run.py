@@ -44,7 +44,6 @@ from yahtzee_cluster.cluster import (
 )
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
-from yahtzee_cluster.fields import MAX_COUNT
 from yahtzee_cluster.forecast import Scales, needed_bytes
 from yahtzee_cluster.guard import Note, guarded
 from yahtzee_cluster.job import (
@@ -57,6 +56,7 @@ from yahtzee_cluster.job import (
     job_of,
     megabytes,
     parse_bytes,
+    parse_count,
 )
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import problem_of
@@ -119,13 +119,7 @@ def main(arguments: Sequence[str] | None = None, note: Note | None = None) -> in
         if comm.rank == MASTER:
             note.identify(f"{name}, the master,")
             return _lead(comm, request, arguments)
-        run_worker(
-            comm,
-            lambda orders: _own(orders, arguments).crew(comm.rank),
-            request,
-            name,
-            note,
-        )
+        run_worker(comm, lambda orders: _own(orders, arguments).crew(comm.rank), request, name, note)
         request.listen_no_more()
         finish()
         return 0
@@ -215,7 +209,7 @@ def _parser() -> Parser:
     add_flags(parser)
     parser.add_argument(
         "--grace",
-        type=_seconds,
+        type=parse_count,
         default=GRACE_S,
         metavar="SECONDS",
         help="after SIGTERM, SIGINT or SIGUSR1, how long classes that are being computed may still take to be "
@@ -223,7 +217,7 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--lease",
-        type=_seconds,
+        type=parse_count,
         default=LEASE_S,
         metavar="SECONDS",
         help="a rank that is silent for so long is taken for lost; the others go on without it where the launcher "
@@ -232,12 +226,6 @@ def _parser() -> Parser:
     parser.add_argument("--anonymous", action="store_true", help="write into the table neither host nor versions")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser
-
-
-def _seconds(text: str) -> float:
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_COUNT:
-        raise argparse.ArgumentTypeError(f"expected a whole number of seconds from 1 to {MAX_COUNT}, found {text!r}")
-    return float(text)
 
 
 # ---------------------------------------------------------------------------------------------- what is done

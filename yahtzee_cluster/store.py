@@ -448,15 +448,16 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
         with _lock(path / LOCK, _who(named=bool(provenance))):
             store = Store(path, problem.partition(fixed))
             header = read_header(path)
-            if header is not None:
-                _compare(path, header, problem, fixed)
             if header is None:
                 _check_room(store, [])
-                store.prepare()
-                _begin(store, problem, provenance)
+            else:
+                _compare(path, header, problem, fixed)
             try:
                 store.prepare()
-                _check_room(store, store.committed)
+                if header is None:
+                    _begin(store, problem, provenance)
+                else:
+                    _check_room(store, store.committed)
                 yield store
             finally:
                 with suppress(OSError):  # as when a rank that outlives the run writes on
