@@ -176,7 +176,7 @@ class Campaign:
 
     def draw(self) -> str:
         """A kind of fault that is possible now; each of them comes up as often as any other."""
-        possible = LIVE | AT_REST if self.right() else LIVE
+        possible = LIVE | AT_REST if len(self.right()) > 1 else LIVE
         if not possible.keys() & self.deck:
             self.deck += self.random.sample(sorted(LIVE | AT_REST), len(LIVE | AT_REST))
         kind = next(kind for kind in self.deck if kind in possible)
@@ -337,12 +337,11 @@ def scribble_metadata(campaign: Campaign, place: Path) -> None:
 
 
 def swap_classes(campaign: Campaign, place: Path) -> None:
-    other = place.with_name(campaign.random.choice(sorted(campaign.right())))
-    if other != place:
-        place.rename(aside := campaign.table / "aside")
-        other.rename(place)
-        aside.rename(other)
-        campaign.ruined |= {place.name, other.name} - set(campaign.right())
+    other = place.with_name(campaign.random.choice(sorted(campaign.right().keys() - {place.name})))
+    place.rename(aside := campaign.table / "aside")
+    other.rename(place)
+    aside.rename(other)
+    campaign.ruined |= {place.name, other.name} - set(campaign.right())
 
 
 def link_out(campaign: Campaign, place: Path) -> None:
@@ -409,7 +408,7 @@ def main() -> int:
     """Hold a campaign; report it as JSON; return 0 if the promise was kept."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=20, help="at least")
+    parser.add_argument("--runs", type=int, default=20, help="at least, until every kind of fault has come up")
     parser.add_argument("--faults", type=int, default=200, help="at least, in all")
     parser.add_argument("--ranks", type=int, default=5, help="at most")
     parser.add_argument("--flags", default="--rules yahtzee --target 100 --G 5", help="of the job")
@@ -421,7 +420,10 @@ def main() -> int:
     with prepared(options) as campaign:
         n_runs, lost = 0, ""
         try:
-            while n_runs < options.runs or campaign.injected.total() < options.faults:
+            kinds = (LIVE | AT_REST).keys()
+            while (
+                n_runs < options.runs or campaign.injected.total() < options.faults or campaign.injected.keys() < kinds
+            ):
                 campaign.one_run()
                 n_runs += 1
                 print(f"{n_runs} runs, {campaign.injected.total()} faults", file=sys.stderr, flush=True)
