@@ -25,6 +25,9 @@ from types import SimpleNamespace
 dice = SimpleNamespace(**run_path(str(Path(__file__).resolve().parent.parent / "yahtzee_cluster" / "dice.py")))
 INSIDE_FACES = (1, 2, 3)
 BLOCK_FACES = (4, 5, 6)
+N_THROWS = float(sum(dice.ROLL_WAYS))
+MOST_CRITERIA = 4
+"""What decides a play: so many criteria, one after the other."""
 WRITTEN_OUT = 4
 """Bodies of up to so many lines are written out for every block."""
 
@@ -82,73 +85,92 @@ def table(name: str, rows: list[list[int]]) -> str:
     return f"static const uint16_t {name}[{len(rows)}][{len(rows[0])}] = {{{body}}};"
 
 
+Starts = dict[str, list[list[int]]]
+"""The tables that loops over blocks read, by name."""
+
 Where = Callable[[int, int], str]
 """How code names the vector at a position of a block: of the block itself (-1), or of a neighbour (0, 1, …)."""
 
 
-def over_blocks(name: str, starts: list[list[int]], body: Callable[..., Iterator[str]], second: bool) -> Iterator[str]:
+def over_blocks(name: str, starts: list[list[int]], body: Callable[..., Iterator[str]], criteria: int) -> Iterator[str]:
     """The body for every block of one size: `starts` has where it starts, and where its neighbours do.
 
-    Large bodies run in a loop, in which p stands at the block and q0, q1, … at its neighbours (s, t0, t1, … in the
-    second values); small ones are written out for every block, because the loop would cost more than it saves.
+    Large bodies run in a loop, in which pc stands at the block and qc_0, qc_1, … at its neighbours, for every
+    criterion c; small ones are written out for every block, because the loop would cost more than it saves.
     """
 
-    def in_loop(block: str, neighbour: str) -> Where:
-        return lambda n, position: f"{block if n < 0 else neighbour + str(n)}[{position}]"
+    def in_loop(criterion: int) -> Where:
+        return lambda n, position: f"{f'p{criterion}' if n < 0 else f'q{criterion}_{n}'}[{position}]"
 
-    def written_out(vectors: str, row: list[int]) -> Where:
-        return lambda n, position: f"{vectors}[{row[n + 1] + position}]"
+    def written_out(row: list[int]) -> Where:
+        return lambda n, position: f"v0[{row[n + 1] + position}]"
 
-    if not second and len(list(body(in_loop("p", "q")))) <= WRITTEN_OUT:
+    if criteria == 1 and len(list(body(in_loop(0)))) <= WRITTEN_OUT:
         for row in starts:
-            yield from body(written_out("v", row))
+            yield from body(written_out(row))
         return
     yield f"for (int i = 0; i < {len(starts)}; i++) {{"
     yield f"    const uint16_t *start = {name}[i];"
-    for vectors, block, neighbour in (("v", "p", "q"), ("w", "s", "t"))[: 1 + second]:
-        yield f"    vec *{block} = {vectors} + start[0];"
+    for criterion in range(criteria):
+        yield f"    vec *p{criterion} = v{criterion} + start[0];"
         for n in range(len(starts[0]) - 1):
-            yield f"    const vec *{neighbour}{n} = {vectors} + start[{n + 1}];"
-    places = [in_loop("p", "q"), in_loop("s", "t")][: 1 + second]
-    for line in body(*places):
+            yield f"    vec *q{criterion}_{n} = v{criterion} + start[{n + 1}];"
+    for line in body(*map(in_loop, range(criteria))):
         yield f"    {line}"
     yield "}"
 
 
-Starts = dict[str, list[list[int]]]
-"""The tables that loops over blocks read, by name."""
+def _above(size: int) -> list[list[int]]:
+    """Where the blocks of so many dice start, each with those that one more die of its own faces leads to."""
+    return [
+        [START[block], *(START[dice.with_die(block, face)] for face in BLOCK_FACES)]
+        for block in BLOCKS
+        if len(block) == size
+    ]
 
 
-def means() -> tuple[Starts, list[str]]:
+ABOVE: Starts = {f"above_{size}": _above(size) for size in range(dice.N_DICE)}
+
+
+def _children(inside: tuple[int, ...], value: Where) -> list[str]:
+    children = [value(-1, POSITION[dice.with_die(inside, face)]) for face in INSIDE_FACES]
+    return children + [value(n, POSITION[inside]) for n in range(len(BLOCK_FACES))]
+
+
+def means() -> Iterator[str]:
     """The value of a keep is the mean of its six children, largest keeps first."""
-    tables: Starts = {}
-    lines = ["const vec sixth = SET1(1.0 / 6.0);"]
-    for size in reversed(range(dice.N_DICE)):
-        starts = [
-            [START[block], *(START[dice.with_die(block, face)] for face in BLOCK_FACES)]
-            for block in BLOCKS
-            if len(block) == size
-        ]
-        tables[f"above_{size}"] = starts
-        lines += over_blocks(f"above_{size}", starts, partial(_means_inside, size), second=False)
-    return tables, lines
+    yield "const vec sixth = SET1(1.0 / 6.0);"
+    for size, (name, starts) in reversed(list(enumerate(ABOVE.items()))):
+        yield from over_blocks(name, starts, partial(_means_inside, size), criteria=1)
 
 
 def _means_inside(size: int, value: Where) -> Iterator[str]:
     for inside in reversed(insides(size, dice.N_DICE - 1)):
-        here = POSITION[inside]
-        children = [value(-1, POSITION[dice.with_die(inside, face)]) for face in INSIDE_FACES]
-        children += [value(n, here) for n in range(len(BLOCK_FACES))]
-        yield f"{value(-1, here)} = MUL({chain('ADD', children)}, sixth);"
+        yield f"{value(-1, POSITION[inside])} = MUL({chain('ADD', _children(inside, value))}, sixth);"
 
 
-def maxima(second: bool) -> tuple[Starts, list[str]]:
+def shares() -> Iterator[str]:
+    """The other way round: what a keep has goes to its six children in equal shares, smallest keeps first."""
+    yield "const vec sixth = SET1(1.0 / 6.0);"
+    yield "vec share;"
+    for size, (name, starts) in enumerate(ABOVE.items()):
+        yield from over_blocks(name, starts, partial(_shares_inside, size), criteria=1)
+
+
+def _shares_inside(size: int, value: Where) -> Iterator[str]:
+    for inside in insides(size, dice.N_DICE - 1):
+        yield f"share = MUL({value(-1, POSITION[inside])}, sixth);"
+        for child in _children(inside, value):
+            yield f"{child} = ADD({child}, share);"
+
+
+def maxima(criteria: int) -> tuple[Starts, list[str]]:
     """The best of a keep and everything inside it, smallest keeps first.
 
-    With second values, also the greatest of those that stand beside a best one.
+    With several criteria, each goes to the greatest of what ties for best in all criteria before it.
     """
     tables: Starts = {}
-    lines = ["vec best, bar, second;"] if second else []
+    lines = [f"vec bar, {', '.join(f'best{criterion}' for criterion in range(criteria))};"] if criteria > 1 else []
     for size in range(dice.N_DICE + 1):
         for n_faces in range(min(size, 1), min(size, len(BLOCK_FACES)) + 1):
             name = f"below_{size}_{n_faces}"
@@ -158,24 +180,37 @@ def maxima(second: bool) -> tuple[Starts, list[str]]:
                 if len(block) == size and len(set(block)) == n_faces
             ]
             tables[name] = starts
-            lines += over_blocks(name, starts, partial(_maxima_inside, size, n_faces), second)
+            lines += over_blocks(name, starts, partial(_maxima_inside, size, n_faces), criteria)
     return tables, lines
 
 
-def _maxima_inside(size: int, n_faces: int, value: Where, beside: Where | None = None) -> Iterator[str]:
+def _maxima_inside(size: int, n_faces: int, *values: Where) -> Iterator[str]:
     for inside in insides(size):
         here = POSITION[inside]
         places = [(-1, here)]
         places += [(-1, POSITION[dice.without_die(inside, face)]) for face in sorted(set(inside))]
         places += [(n, here) for n in range(n_faces)]
-        best = chain("MAX", [value(*place) for place in places])
-        if beside is not None:
-            yield f"best = {best}; bar = BAR(best); second = LEAST;"
-            for place in places:
-                yield f"second = MAX_WHERE(second, {value(*place)}, bar, {beside(*place)});"
-            yield f"{value(-1, here)} = best; {beside(-1, here)} = second;"
+        if len(values) > 1:
+            yield from _choice(places, values)
         elif len(places) > 1:
-            yield f"{value(-1, here)} = {best};"
+            yield f"{values[0](*places[0])} = {chain('MAX', [values[0](*place) for place in places])};"
+
+
+def _choice(places: list[tuple[int, int]], values: tuple[Where, ...]) -> Iterator[str]:
+    """The best by each criterion of what ties by those before; what is out of the race counts as least."""
+    racing = [values[0](*place) for place in places]
+    yield f"best0 = {chain('MAX', racing)};"
+    for criterion, value in enumerate(values[1:], start=1):
+        yield f"bar = BAR(best{criterion - 1}); best{criterion} = LEAST;"
+        for n, place in enumerate(places):
+            if criterion == len(values) - 1:
+                yield f"best{criterion} = MAX_WHERE(best{criterion}, {racing[n]}, bar, {value(*place)});"
+            else:
+                name = f"racing{criterion}_{places[0][1]}_{n}"
+                yield f"const vec {name} = MAX_WHERE(LEAST, {racing[n]}, bar, {value(*place)});"
+                yield f"best{criterion} = MAX(best{criterion}, {name});"
+                racing[n] = name
+    yield " ".join(f"{value(*places[0])} = best{criterion};" for criterion, value in enumerate(values))
 
 
 def expectation() -> Iterator[str]:
@@ -184,7 +219,7 @@ def expectation() -> Iterator[str]:
     for roll, ways in zip(dice.ROLLS, dice.ROLL_WAYS, strict=True):
         by_ways.setdefault(ways, []).append(f"v[{place_of(roll)}]")
     terms = [f"MUL({tree('ADD', rolls)}, SET1({ways}.0))" for ways, rolls in sorted(by_ways.items())]
-    yield f"return MUL({tree('ADD', terms)}, SET1(1.0 / {sum(dice.ROLL_WAYS)}.0));"
+    yield f"return MUL({tree('ADD', terms)}, SET1(1.0 / {N_THROWS}));"
 
 
 def function(name: str, arguments: str, body: Iterator[str] | list[str], result: str = "void") -> str:
@@ -195,21 +230,24 @@ def function(name: str, arguments: str, body: Iterator[str] | list[str], result:
 
 def header() -> str:
     """The text of `lattice.h`."""
-    above, means_lines = means()
-    below, choices_lines = maxima(second=True)
-    _, maxima_lines = maxima(second=False)
-    loops = "\n".join([*means_lines, *maxima_lines, *choices_lines])
-    tables = [table(name, starts) for name, starts in (above | below).items() if f"{name}[i]" in loops]
+    bodies = {"means": list(means()), "shares": list(shares())}
+    vectors = dict.fromkeys(bodies, "vec *v0")
+    below: Starts = {}
+    for criteria in range(1, MOST_CRITERIA + 1):
+        name = f"maxima{criteria}"
+        below, bodies[name] = maxima(criteria)
+        vectors[name] = ", ".join(f"vec *restrict v{criterion}" for criterion in range(criteria))
+    loops = "\n".join(line for lines in bodies.values() for line in lines)
+    tables = [table(name, starts) for name, starts in (ABOVE | below).items() if f"{name}[i]" in loops]
     return "\n".join(
         [
             "/* Written by kernels/lattice.py; included by turn.c for the tables, then for each instruction set. */",
             "#ifndef YC",
             f"static const uint16_t place_of[] = {{{', '.join(str(place_of(keep)) for keep in dice.KEEPS)}}};",
+            f"static const double chance_of[] = {{{', '.join(f'{ways}.0 / {N_THROWS}' for ways in dice.ROLL_WAYS)}}};",
             *tables,
             "#else",
-            function("means", "vec *v", means_lines),
-            function("maxima", "vec *v", maxima_lines),
-            function("choices", "vec *restrict v, vec *restrict w", choices_lines),
+            *(function(name, vectors[name], lines) for name, lines in bodies.items()),
             function("expectation", "const vec *v", expectation(), result="vec"),
             "#endif",
             "",

@@ -54,6 +54,7 @@ cdef class Needs:
         cdef double[::1] rows = check_output("out", out, (self.n_values[free],))
         cdef const double[::1] successor
         cdef const double *reads[YC_CATEGORIES]
+        cdef double *outs[1]
         cdef int c, chip, lane
         cdef Py_ssize_t at, size
         for c in range(turn.tables.n_categories):
@@ -64,6 +65,7 @@ cdef class Needs:
                 if size:
                     reads[c] = &successor[0]
         turn.begin()
+        turn.criteria.n = 1
         try:
             with nogil:
                 for chip in range(2):
@@ -74,8 +76,8 @@ cdef class Needs:
                         at = self.place[free, chip] + lane
                         if self.lengths[at] > 0:
                             _sources(self, free, chip, lane, reads)
-                            turn.run.best(&turn.program, turn.sources, &turn.scratch, self.lengths[at],
-                                          &rows[self.offsets[at]], NULL)
+                            outs[0] = &rows[self.offsets[at]]
+                            turn.run.best(&turn.program, &turn.criteria, &turn.scratch, self.lengths[at], outs)
         finally:
             turn.end()
 
@@ -85,7 +87,6 @@ cdef void _sources(Needs self, Py_ssize_t free, int chip, int lane, const double
     cdef int o, most, next_lane, paid
     cdef Py_ssize_t left, to
     cdef outcome_t *outcome
-    cdef yc_source *source
     for o in range(self.turn.n_outcomes):
         outcome = &self.turn.outcomes[o]
         if not free >> outcome.category & 1:
@@ -100,10 +101,5 @@ cdef void _sources(Needs self, Py_ssize_t free, int chip, int lane, const double
         elif next_lane < 0:
             next_lane = 0
         to = self.place[left, chip or outcome.chip] + next_lane
-        source = &self.turn.sources[o]
-        source.row = reads[outcome.category] + self.offsets[to]
-        source.length = self.lengths[to]
-        source.shift = -paid
-        source.below = 1.0
-        source.above = 0.0
-        source.add = 0.0
+        self.turn.criteria.sources[0][o] = yc_source(reads[outcome.category] + self.offsets[to], -paid,
+                                                     self.lengths[to], 1.0, 0.0, 0.0, 0.0)

@@ -19,7 +19,8 @@ enum {
     YC_CATEGORIES = 16,
     YC_WIDEST = 8,          /* lanes of the widest vector */
     YC_VARIANTS = 4,        /* a further Yahtzee: without or with joker, without or with extra bonus */
-    YC_MAX_OUTCOMES = 1000      /* their vectors lie within reach of 16 bits */
+    YC_MAX_OUTCOMES = 1000,     /* their vectors lie within reach of 16 bits */
+    YC_MOST_CRITERIA = 3        /* and a decision beside them */
 };
 
 /* The rules as tables. A row is a roll, or a further Yahtzee in one of its variants. */
@@ -33,15 +34,19 @@ typedef struct {
     const int16_t *fives;        /* [face]: place of the roll of five equal dice */
 } yc_moves;
 
-/* What one outcome is worth: lane i reads row[i + shift], `below` left of the row and `above` right of it, and
- * adds `add`. Beside the value a second one may travel: second[i + shift] + slope * (the row's value) + second_add. */
+/* What one outcome is worth by one criterion: lane i reads row[i + shift], `below` left of the row and `above` right of
+ * it, and adds `add`. A criterion after the first also adds `slope` times what the criterion before it reads there. */
 typedef struct {
     const double *row;
     ptrdiff_t shift, length;
-    double below, above, add;
-    const double *second;
-    double second_below, second_above, slope, second_add;
+    double below, above, slope, add;
 } yc_source;
+
+/* What plays are judged by: the first criterion decides, each further one among those that tie in all before it. */
+typedef struct {
+    int n;
+    yc_source *sources[YC_MOST_CRITERIA];   /* [outcome] */
+} yc_criteria;
 
 /* Which staged vectors each roll chooses from, in one state of the scorecard. */
 typedef struct {
@@ -62,23 +67,26 @@ typedef struct {
 
 /* Work space of one thread. */
 typedef struct {
-    double *value, *second;             /* [YC_KEEPS][YC_WIDEST] */
-    double *slots, *second_slots;       /* [n_outcomes][YC_WIDEST] */
+    double *value[YC_MOST_CRITERIA + 1];    /* [YC_KEEPS][YC_WIDEST] */
+    double *slots[YC_MOST_CRITERIA + 1];    /* [n_outcomes][YC_WIDEST] */
 } yc_scratch;
 
 typedef struct {
     const char *name;
     int width;
     int (*runs_here)(void);
-    /* The value of playing best; with `second_out`, also the greatest second value among the best plays. */
-    void (*best)(const yc_program *, const yc_source *, yc_scratch *, ptrdiff_t n, double *out, double *second_out);
+    /* The value of playing best, by every criterion. */
+    void (*best)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *const *out);
     /* What the best play decides, [stage][roll][lane]: first keep, second keep, category. */
-    void (*choose)(const yc_program *, const yc_moves *, const yc_source *, yc_scratch *, ptrdiff_t n, uint16_t *out);
-    /* The value of playing as decided, every lane by its own decisions, or all by one lane's. */
-    void (*follow)(const yc_program *, const yc_moves *, const yc_source *, yc_scratch *, ptrdiff_t n,
-                   const uint16_t *decisions, ptrdiff_t n_decided, double *out, double *second_out);
-    /* The most that the luckiest roll can bring. */
-    void (*most)(const yc_program *, const yc_source *, yc_scratch *, ptrdiff_t n, double *out);
+    void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t n, uint16_t *out);
+    /* The value of playing as decided, every lane by its own decisions, or all by one lane's; by every criterion. */
+    void (*follow)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t n,
+                   const uint16_t *decisions, ptrdiff_t n_decided, double *const *out);
+    /* Where playing as decided leads: how much of each lane's weight goes to every outcome in use, [outcome][lane]. */
+    void (*spread)(const yc_program *, const yc_moves *, const double *weights, yc_scratch *, ptrdiff_t n,
+                   const uint16_t *decisions, ptrdiff_t n_decided, double *out);
+    /* The most that the luckiest roll can bring, by the first criterion. */
+    void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *out);
     /* The two rerolls alone, on whatever the work space holds: the floor under every turn. */
     void (*rerolls)(yc_scratch *, int times);
 } yc_isa;

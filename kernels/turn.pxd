@@ -14,6 +14,7 @@ cdef extern from "turn.h" nogil:
         YC_WIDEST
         YC_VARIANTS
         YC_MAX_OUTCOMES
+        YC_MOST_CRITERIA
 
     ctypedef struct yc_moves:
         int n_categories, n_outcomes
@@ -26,10 +27,12 @@ cdef extern from "turn.h" nogil:
 
     ctypedef struct yc_source:
         const double *row
-        const double *second
         ptrdiff_t shift, length
-        double below, above, add
-        double second_below, second_above, slope, second_add
+        double below, above, slope, add
+
+    ctypedef struct yc_criteria:
+        int n
+        yc_source *sources[YC_MOST_CRITERIA]
 
     ctypedef struct yc_program:
         int n_slots
@@ -37,21 +40,21 @@ cdef extern from "turn.h" nogil:
         uint16_t legal[YC_ROLLS]
 
     ctypedef struct yc_scratch:
-        double *value
-        double *second
-        double *slots
-        double *second_slots
+        double *value[YC_MOST_CRITERIA + 1]
+        double *slots[YC_MOST_CRITERIA + 1]
 
     ctypedef struct yc_isa:
         const char *name
         int width
         int (*runs_here)() noexcept nogil
-        void (*best)(const yc_program *, const yc_source *, yc_scratch *, ptrdiff_t, double *, double *) noexcept nogil
-        void (*choose)(const yc_program *, const yc_moves *, const yc_source *, yc_scratch *, ptrdiff_t,
+        void (*best)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *const *) noexcept nogil
+        void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t,
                        uint16_t *) noexcept nogil
-        void (*follow)(const yc_program *, const yc_moves *, const yc_source *, yc_scratch *, ptrdiff_t,
-                       const uint16_t *, ptrdiff_t, double *, double *) noexcept nogil
-        void (*most)(const yc_program *, const yc_source *, yc_scratch *, ptrdiff_t, double *) noexcept nogil
+        void (*follow)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t,
+                       const uint16_t *, ptrdiff_t, double *const *) noexcept nogil
+        void (*spread)(const yc_program *, const yc_moves *, const double *, yc_scratch *, ptrdiff_t,
+                       const uint16_t *, ptrdiff_t, double *) noexcept nogil
+        void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *) noexcept nogil
         void (*rerolls)(yc_scratch *, int) noexcept nogil
 
     const yc_isa *const *yc_isas
@@ -80,9 +83,10 @@ cdef class Turn:
     cdef yc_scratch scratch
     cdef void *memory
     cdef outcome_t *outcomes
-    cdef yc_source *sources
+    cdef yc_criteria criteria
 
     cdef int begin(self) except -1
     cdef void end(self) noexcept
-    cdef Py_ssize_t open(self, Py_ssize_t free, bint chip, values, second, bint merge_zeros) except -1
+    cdef Py_ssize_t open(self, Py_ssize_t free, bint chip, values, bint merge_zeros) except -1
+    cdef double[:, ::1] _room(self, Py_ssize_t n, double **outs)
     cdef void prepare(self, unsigned int free, int chip, int merge_zeros) noexcept nogil

@@ -108,9 +108,9 @@ def _tables(moves):
     return outcome_of, zero_of, scoring, legal, joker, np.array(FIVES, np.int16)
 
 
-cdef _answer(double[:, ::1] out, second):
+cdef _answer(double[:, ::1] out):
     values = np.asarray(out)
-    return values[0] if second is None else (values[0], values[1])
+    return values[0] if len(values) == 1 else tuple(values)
 
 
 cdef class Turn:
@@ -128,22 +128,24 @@ cdef class Turn:
         self.run = find_isa(isa or os.environ.get(ISA_VARIABLE, ""))
         self.isa = self.run.name.decode()
         self.outcomes = <outcome_t *>calloc(self.n_outcomes, sizeof(outcome_t))
-        self.sources = <yc_source *>calloc(self.n_outcomes, sizeof(yc_source))
-        self.memory = calloc((2 * YC_KEEPS + 2 * self.n_outcomes + 1) * YC_WIDEST, sizeof(double))
-        if self.outcomes is NULL or self.sources is NULL or self.memory is NULL:
+        self.criteria.sources[0] = <yc_source *>calloc(YC_MOST_CRITERIA * self.n_outcomes, sizeof(yc_source))
+        cdef size_t each = (YC_KEEPS + self.n_outcomes) * YC_WIDEST
+        self.memory = calloc((YC_MOST_CRITERIA + 1) * each + YC_WIDEST, sizeof(double))
+        if self.outcomes is NULL or self.criteria.sources[0] is NULL or self.memory is NULL:
             raise MemoryError
         cdef size_t vector = YC_WIDEST * sizeof(double)
         cdef double *aligned = <double *>((<size_t>self.memory + vector - 1) // vector * vector)
-        self.scratch.value = aligned
-        self.scratch.second = self.scratch.value + YC_KEEPS * YC_WIDEST
-        self.scratch.slots = self.scratch.second + YC_KEEPS * YC_WIDEST
-        self.scratch.second_slots = self.scratch.slots + self.n_outcomes * YC_WIDEST
+        for i in range(YC_MOST_CRITERIA + 1):
+            self.scratch.value[i] = aligned + i * each
+            self.scratch.slots[i] = self.scratch.value[i] + YC_KEEPS * YC_WIDEST
+        for i in range(1, YC_MOST_CRITERIA):
+            self.criteria.sources[i] = self.criteria.sources[0] + i * self.n_outcomes
         for i, outcome in enumerate(moves.outcomes):
             self.outcomes[i] = outcome_t(outcome.category, outcome.points, outcome.upper, outcome.chip)
 
     def __dealloc__(self):
         release(self.outcomes)
-        release(self.sources)
+        release(self.criteria.sources[0])
         release(self.memory)
 
     cdef void prepare(self, unsigned int free, int chip, int merge_zeros) noexcept nogil:
@@ -160,100 +162,122 @@ cdef class Turn:
     cdef void end(self) noexcept:
         self.busy = False
 
-    cdef Py_ssize_t open(self, Py_ssize_t free, bint chip, values, second, bint merge_zeros) except -1:
-        """Prepare for a scorecard, and let every outcome read its own row of `values`; `end` must follow."""
-        cdef const double[:, ::1] rows = check("values", values, np.float64, (self.n_outcomes, None))
-        cdef const double[:, ::1] beside = None
-        cdef Py_ssize_t n = rows.shape[1]
-        cdef int o
+    cdef Py_ssize_t open(self, Py_ssize_t free, bint chip, values, bint merge_zeros) except -1:
+        """Prepare for a scorecard, with one array for each criterion, whose rows are read as they are; `end` must follow.
+        """
+        cdef const double[:, ::1] rows
+        cdef Py_ssize_t n = 0
+        cdef int c, o
         rules = self.moves.rules
         if not 0 < free <= self.all_free:
             raise KernelArgumentError(f"free: expected 1 to {self.all_free}, found {free}")
         if chip and (not rules.has_chip or free & rules.yahtzee_box):
             raise KernelArgumentError("chip: expected False while the Yahtzee box is free, or without a use for it")
-        if n == 0:
+        if len(values) > YC_MOST_CRITERIA:
+            raise KernelArgumentError(f"values: expected at most {YC_MOST_CRITERIA} criteria, found {len(values)}")
+        for c, array in enumerate(values):
+            check("values", array, np.float64, (self.n_outcomes, n if c else None))
+            n = np.asarray(array).shape[1]
+        if values and n == 0:
             raise KernelArgumentError("values: expected at least one lane")
-        if second is not None:
-            beside = check("second", second, np.float64, (self.n_outcomes, n))
         self.begin()
-        memset(self.sources, 0, self.n_outcomes * sizeof(yc_source))
-        for o in range(self.n_outcomes):
-            self.sources[o].row = &rows[o, 0]
-            self.sources[o].length = n
-            if second is not None:
-                self.sources[o].second = &beside[o, 0]
+        self.criteria.n = len(values)
+        for c in range(self.criteria.n):
+            rows = values[c]
+            for o in range(self.n_outcomes):
+                self.criteria.sources[c][o] = yc_source(&rows[o, 0], 0, n, 0.0, 0.0, 0.0, 0.0)
         self.prepare(free, chip, merge_zeros)
         used = [self.program.outcome[slot] for slot in range(self.program.n_slots)]
-        for name, array in (("values", values), ("second", second)):
-            if array is not None and not np.isfinite(np.asarray(array)[used]).all():
-                self.end()
-                raise KernelArgumentError(f"{name}: expected finite numbers for all outcomes in reach")
+        if not all([np.isfinite(np.asarray(array)[used]).all() for array in values]):
+            self.end()
+            raise KernelArgumentError("values: expected finite numbers for all outcomes in reach")
         return n
 
-    def best(self, free, chip, values, second=None, *, merge_zeros=False):
-        """The value of playing best in every lane; with `second`, also the greatest second value that goes with it.
+    def best(self, free, chip, *values, merge_zeros=False):
+        """The value of playing best in every lane, by each of one or several criteria.
 
-        A play counts as best when it comes within 1e-12 of the best, relatively.
-        `merge_zeros` saves time where more points are never worse.
+        The first decides, each further one among the plays that tie in all before it: that come within 1e-12 of the
+        best, relatively. `merge_zeros` saves time where more points are never worse.
         """
-        cdef Py_ssize_t n = self.open(free, chip, values, second, merge_zeros)
+        cdef Py_ssize_t n = self.open(free, chip, values, merge_zeros)
         cdef double[:, ::1] out
-        cdef double *second_out
+        cdef double *outs[YC_MOST_CRITERIA]
         try:
-            out = np.empty((1 if second is None else 2, n))
-            second_out = NULL if second is None else &out[1, 0]
+            out = self._room(n, outs)
             with nogil:
-                self.run.best(&self.program, self.sources, &self.scratch, n, &out[0, 0], second_out)
+                self.run.best(&self.program, &self.criteria, &self.scratch, n, outs)
         finally:
             self.end()
-        return _answer(out, second)
+        return _answer(out)
 
-    def choose(self, free, chip, values):
+    def choose(self, free, chip, *values):
         """What the best play decides: [first keep, second keep, category] × roll × lane.
 
-        Among equals the keep with the greatest index (most dice, then highest faces) and the first category win.
+        Among equals in all criteria the keep with the greatest index (most dice, then highest faces) and the first
+        category win.
         """
-        cdef Py_ssize_t n = self.open(free, chip, values, None, False)
+        cdef Py_ssize_t n = self.open(free, chip, values, False)
         cdef uint16_t[:, :, ::1] out
         try:
             out = np.empty((3, YC_ROLLS, n), np.uint16)
             with nogil:
-                self.run.choose(&self.program, &self.tables, self.sources, &self.scratch, n, &out[0, 0, 0])
+                self.run.choose(&self.program, &self.tables, &self.criteria, &self.scratch, n, &out[0, 0, 0])
         finally:
             self.end()
         return np.asarray(out)
 
-    def follow(self, free, chip, values, decisions, second=None):
-        """The value of playing as decided, in every lane; with `second`, also the second value of playing so.
+    def follow(self, free, chip, decisions, *values):
+        """What playing as decided is worth in every lane, by each of one or several criteria.
 
         `decisions` are laid out as `choose` returns them, for every lane, or for one that all the others copy.
         """
         cdef const uint16_t[:, :, ::1] decided = check("decisions", decisions, np.uint16, (3, YC_ROLLS, None))
         cdef Py_ssize_t n_decided = decided.shape[2]
-        cdef Py_ssize_t n = self.open(free, chip, values, second, False)
+        cdef Py_ssize_t n = self.open(free, chip, values, False)
         cdef double[:, ::1] out
-        cdef double *second_out
+        cdef double *outs[YC_MOST_CRITERIA]
         try:
-            if n_decided not in (1, n):
-                raise KernelArgumentError(f"decisions: expected 1 or {n} lanes, found {n_decided}")
-            self._check_legal(np.asarray(decisions))
-            out = np.empty((1 if second is None else 2, n))
-            second_out = NULL if second is None else &out[1, 0]
+            self._check_decisions(np.asarray(decisions), n)
+            out = self._room(n, outs)
             with nogil:
-                self.run.follow(&self.program, &self.tables, self.sources, &self.scratch, n, &decided[0, 0, 0],
-                                n_decided, &out[0, 0], second_out)
+                self.run.follow(&self.program, &self.tables, &self.criteria, &self.scratch, n, &decided[0, 0, 0],
+                                n_decided, outs)
         finally:
             self.end()
-        return _answer(out, second)
+        return _answer(out)
+
+    def spread(self, free, chip, decisions, weights):
+        """Where playing as decided leads: how much of each lane's weight goes to every outcome, [outcome, lane].
+
+        `follow` the other way round: the sum over outcomes of what arrives there times what it is worth is the sum
+        over lanes of the weight times what playing is worth.
+        """
+        cdef const uint16_t[:, :, ::1] decided = check("decisions", decisions, np.uint16, (3, YC_ROLLS, None))
+        cdef const double[::1] given = check("weights", weights, np.float64, (None,))
+        cdef Py_ssize_t n_decided = decided.shape[2]
+        cdef Py_ssize_t n = given.shape[0]
+        cdef double[:, ::1] out
+        if n == 0:
+            raise KernelArgumentError("weights: expected at least one lane")
+        self.open(free, chip, (), False)
+        try:
+            self._check_decisions(np.asarray(decisions), n)
+            out = np.zeros((self.n_outcomes, n))
+            with nogil:
+                self.run.spread(&self.program, &self.tables, &given[0], &self.scratch, n, &decided[0, 0, 0], n_decided,
+                                &out[0, 0])
+        finally:
+            self.end()
+        return np.asarray(out)
 
     def most(self, free, chip, values):
         """The most that the luckiest roll brings, in every lane."""
-        cdef Py_ssize_t n = self.open(free, chip, values, None, False)
+        cdef Py_ssize_t n = self.open(free, chip, (values,), False)
         cdef double[::1] out
         try:
             out = np.empty(n)
             with nogil:
-                self.run.most(&self.program, self.sources, &self.scratch, n, &out[0])
+                self.run.most(&self.program, &self.criteria, &self.scratch, n, &out[0])
         finally:
             self.end()
         return np.asarray(out)
@@ -270,7 +294,17 @@ cdef class Turn:
         """How many lanes one vector has."""
         return self.run.width
 
-    def _check_legal(self, decisions):
+    cdef double[:, ::1] _room(self, Py_ssize_t n, double **outs):
+        """Room for the answers by all criteria, and where each begins."""
+        cdef double[:, ::1] out = np.empty((self.criteria.n, n))
+        cdef int c
+        for c in range(self.criteria.n):
+            outs[c] = &out[c, 0]
+        return out
+
+    def _check_decisions(self, decisions, n):
+        if decisions.shape[2] not in (1, n):
+            raise KernelArgumentError(f"decisions: expected 1 or {n} lanes, found {decisions.shape[2]}")
         legal = np.array([self.program.legal[roll] for roll in range(YC_ROLLS)])
         keeps, categories = decisions[:2], decisions[2]
         if keeps.max() >= YC_KEEPS or not _INSIDE[np.arange(YC_ROLLS)[None, :, None], keeps].all():

@@ -28,112 +28,149 @@ static inline vec YC(read)(const double *row, ptrdiff_t first, ptrdiff_t length,
     return LOAD(mixed);
 }
 
+static inline vec YC(read_source)(const yc_source *source, ptrdiff_t lane)
+{
+    return YC(read)(source->row, lane + source->shift, source->length, source->below, source->above);
+}
+
 /* Bring what every outcome is worth in these lanes close together, shifted into place. */
 static NOINLINE void YC(stage)(const yc_program *program, const yc_source *sources, ptrdiff_t lane, vec *slots)
 {
     for (int slot = 0; slot < program->n_slots; slot++) {
         const yc_source *source = &sources[program->outcome[slot]];
-        vec value = YC(read)(source->row, lane + source->shift, source->length, source->below, source->above);
-        slots[slot] = ADD(value, SET1(source->add));
+        slots[slot] = ADD(YC(read_source)(source, lane), SET1(source->add));
     }
 }
 
-static NOINLINE void YC(stage_second)(const yc_program *program, const yc_source *sources, ptrdiff_t lane, vec *slots)
+static NOINLINE void YC(stage_after)(const yc_program *program, const yc_source *sources, const yc_source *before,
+                                     ptrdiff_t lane, vec *slots)
 {
     for (int slot = 0; slot < program->n_slots; slot++) {
         const yc_source *source = &sources[program->outcome[slot]];
-        ptrdiff_t first = lane + source->shift;
-        vec value = YC(read)(source->row, first, source->length, source->below, source->above);
-        vec second = YC(read)(source->second, first, source->length, source->second_below, source->second_above);
-        slots[slot] = ADD(ADD(second, MUL(SET1(source->slope), value)), SET1(source->second_add));
+        vec sloped = MUL(SET1(source->slope), YC(read_source)(&before[program->outcome[slot]], lane));
+        slots[slot] = ADD(ADD(YC(read_source)(source, lane), sloped), SET1(source->add));
     }
+}
+
+static inline void YC(stage_all)(const yc_program *program, const yc_criteria *criteria, ptrdiff_t lane,
+                                 yc_scratch *scratch)
+{
+    YC(stage)(program, criteria->sources[0], lane, (vec *)scratch->slots[0]);
+    for (int c = 1; c < criteria->n; c++)
+        YC(stage_after)(program, criteria->sources[c], criteria->sources[c - 1], lane, (vec *)scratch->slots[c]);
 }
 
 /* ------------------------------------------------------------------------------------------------- scoring */
 
-/* Rolls of one size: each takes the best of `size` slots and a start. Inlined for every small size, so that no inner
- * loop is left; returns where the next size's slots begin. */
-static inline ALWAYS_INLINE const uint16_t *YC(score_rolls)(int n, int size, vec start, const uint16_t *slot,
-                                                            const uint16_t *target, const vec *slots, vec *v)
+/* The best by every criterion of `size` slots and a start; what is out of the race counts as least. Inlined for every
+ * small size, so that no inner loop is left. */
+static inline ALWAYS_INLINE void YC(score_roll)(int criteria, int size, const vec *start, const uint16_t *slot,
+                                                uint16_t target, double *const *slots, double *const *v)
 {
-    for (int roll = 0; roll < n; roll++, slot += size) {
-        vec best = start;
-        for (int i = 0; i < size; i++)
-            best = MAX(best, AT(slots, slot[i]));
-        AT(v, target[roll]) = best;
+    vec racing[YC_CATEGORIES + 1], best = start[0], bar;
+    for (int i = 0; i < size; i++)
+        best = MAX(best, AT(slots[0], slot[i]));
+    AT(v[0], target) = best;
+    for (int c = 1; c < criteria; c++) {
+        bar = BAR(best);
+        best = LEAST;
+        for (int i = 0; i <= size; i++) {
+            vec before = c > 1 ? racing[i] : i < size ? AT(slots[0], slot[i]) : start[0];
+            vec here = i < size ? AT(slots[c], slot[i]) : start[c];
+            best = MAX_WHERE(best, before, bar, here);
+            if (c + 1 < criteria)
+                racing[i] = MAX_WHERE(LEAST, before, bar, here);
+        }
+        AT(v[c], target) = best;
     }
-    return slot;
 }
 
-static inline ALWAYS_INLINE const uint16_t *YC(score_rolls_second)(int n, int size, vec start, vec second_start,
-                                                                   const uint16_t *slot, const uint16_t *target,
-                                                                   const vec *slots, const vec *second_slots, vec *v,
-                                                                   vec *w)
+static inline ALWAYS_INLINE const uint16_t *YC(score_rolls)(int criteria, int n, int size, const vec *start,
+                                                            const uint16_t *slot, const uint16_t *target,
+                                                            double *const *slots, double *const *v)
 {
-    for (int roll = 0; roll < n; roll++, slot += size) {
-        vec best = start;
-        for (int i = 0; i < size; i++)
-            best = MAX(best, AT(slots, slot[i]));
-        vec bar = BAR(best);
-        vec second = MAX_WHERE(LEAST, start, bar, second_start);
-        for (int i = 0; i < size; i++)
-            second = MAX_WHERE(second, AT(slots, slot[i]), bar, AT(second_slots, slot[i]));
-        AT(v, target[roll]) = best;
-        AT(w, target[roll]) = second;
-    }
+    for (int roll = 0; roll < n; roll++, slot += size)
+        YC(score_roll)(criteria, size, start, slot, target[roll], slots, v);
     return slot;
 }
-
-/* clang-format off */
-#define FOR_EACH_RUN(SCORE) \
-    for (int run = 0; run < program->n_runs; run++) { \
-        int n = program->runs[run].n_rolls, size = program->runs[run].n_slots; \
-        if (run == program->n_zero_runs) \
-            start = second_start = LEAST; \
-        switch (size) { \
-        case 0: SCORE(0); break; \
-        case 1: SCORE(1); break; \
-        case 2: SCORE(2); break; \
-        case 3: SCORE(3); break; \
-        case 4: SCORE(4); break; \
-        case 5: SCORE(5); break; \
-        case 6: SCORE(6); break; \
-        case 7: SCORE(7); break; \
-        default: SCORE(size); \
-        } \
-        target += n; \
-    }
-/* clang-format on */
 
 /* Every roll takes the best of its slots; those that may score zero start from the best zero. */
-static NOINLINE void YC(score)(const yc_program *program, const vec *slots, vec *v)
+static inline ALWAYS_INLINE void YC(score_by)(int criteria, const yc_program *program, double *const *slots,
+                                              double *const *v)
 {
     const uint16_t *slot = program->slots, *target = program->target;
-    vec start = LEAST, second_start;
+    uint16_t zeros[YC_CATEGORIES];
+    vec start[YC_MOST_CRITERIA + 1], least[YC_MOST_CRITERIA + 1];
+    double *starts[YC_MOST_CRITERIA + 1];
+    for (int c = 0; c < criteria; c++) {
+        start[c] = least[c] = LEAST;
+        starts[c] = (double *)&start[c];
+    }
     for (int i = 0; i < program->n_zeros; i++)
-        start = MAX(start, slots[i]);
-#define SCORE(size) slot = YC(score_rolls)(n, size, start, slot, target, slots, v)
-    FOR_EACH_RUN(SCORE)
+        zeros[i] = (uint16_t)((size_t)i * sizeof(vec));
+    if (program->n_zeros)
+        YC(score_roll)(criteria, program->n_zeros, least, zeros, 0, slots, starts);
+    for (int run = 0; run < program->n_runs; run++) {
+        int n = program->runs[run].n_rolls, size = program->runs[run].n_slots;
+        const vec *from = run < program->n_zero_runs ? start : least;
+        switch (size) {
+#define SCORE(size) slot = YC(score_rolls)(criteria, n, size, from, slot, target, slots, v)
+        case 0: SCORE(0); break;
+        case 1: SCORE(1); break;
+        case 2: SCORE(2); break;
+        case 3: SCORE(3); break;
+        case 4: SCORE(4); break;
+        case 5: SCORE(5); break;
+        case 6: SCORE(6); break;
+        case 7: SCORE(7); break;
+        default: SCORE(size);
 #undef SCORE
-    (void)second_start;
+        }
+        target += n;
+    }
 }
 
-static NOINLINE void YC(score_second)(const yc_program *program, const vec *slots, const vec *second_slots, vec *v,
-                                      vec *w)
+static NOINLINE void YC(score1)(const yc_program *program, double *const *slots, double *const *v)
 {
-    const uint16_t *slot = program->slots, *target = program->target;
-    vec start = LEAST, second_start = LEAST;
-    for (int i = 0; i < program->n_zeros; i++)
-        start = MAX(start, slots[i]);
-    vec bar = BAR(start);
-    for (int i = 0; i < program->n_zeros; i++)
-        second_start = MAX_WHERE(second_start, slots[i], bar, second_slots[i]);
-#define SCORE(size) \
-    slot = YC(score_rolls_second)(n, size, start, second_start, slot, target, slots, second_slots, v, w)
-    FOR_EACH_RUN(SCORE)
-#undef SCORE
+    YC(score_by)(1, program, slots, v);
 }
-#undef FOR_EACH_RUN
+
+static NOINLINE void YC(score2)(const yc_program *program, double *const *slots, double *const *v)
+{
+    YC(score_by)(2, program, slots, v);
+}
+
+static NOINLINE void YC(score3)(const yc_program *program, double *const *slots, double *const *v)
+{
+    YC(score_by)(3, program, slots, v);
+}
+
+static NOINLINE void YC(score4)(const yc_program *program, double *const *slots, double *const *v)
+{
+    YC(score_by)(4, program, slots, v);
+}
+
+static void YC(score)(int criteria, const yc_program *program, const yc_scratch *scratch)
+{
+    void (*const by[])(const yc_program *, double *const *, double *const *) = {
+        YC(score1), YC(score2), YC(score3), YC(score4)
+    };
+    by[criteria - 1](program, scratch->slots, scratch->value);
+}
+
+/* What is best to keep of every roll, and the values of keeping that. */
+static void YC(reroll)(int criteria, const yc_scratch *scratch)
+{
+    vec *v[YC_MOST_CRITERIA + 1];
+    for (int c = 0; c < criteria; c++)
+        v[c] = (vec *)scratch->value[c];
+    switch (criteria) {
+    case 1: YC(maxima1)(v[0]); break;
+    case 2: YC(maxima2)(v[0], v[1]); break;
+    case 3: YC(maxima3)(v[0], v[1], v[2]); break;
+    default: YC(maxima4)(v[0], v[1], v[2], v[3]);
+    }
+}
 
 /* -------------------------------------------------------------------------------------------------- output */
 
@@ -151,129 +188,175 @@ static inline void YC(put)(double *out, vec value, ptrdiff_t n)
 
 /* ----------------------------------------------------------------------------------------------- operators */
 
-static void YC(best)(const yc_program *program, const yc_source *sources, yc_scratch *scratch, ptrdiff_t n, double *out,
-                     double *second_out)
+static void YC(best)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t n,
+                     double *const *out)
 {
-    vec *v = (vec *)scratch->value, *w = (vec *)scratch->second;
-    vec *slots = (vec *)scratch->slots, *second_slots = (vec *)scratch->second_slots;
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
-        YC(stage)(program, sources, lane, slots);
-        if (second_out) {
-            YC(stage_second)(program, sources, lane, second_slots);
-            YC(score_second)(program, slots, second_slots, v, w);
-        } else
-            YC(score)(program, slots, v);
+        YC(stage_all)(program, criteria, lane, scratch);
+        YC(score)(criteria->n, program, scratch);
         for (int reroll = 0; reroll < 2; reroll++) {
-            YC(means)(v);
-            if (second_out) {
-                YC(means)(w);
-                YC(choices)(v, w);
-            } else
-                YC(maxima)(v);
+            for (int c = 0; c < criteria->n; c++)
+                YC(means)((vec *)scratch->value[c]);
+            YC(reroll)(criteria->n, scratch);
         }
-        YC(put)(out + lane, YC(expectation)(v), n - lane);
-        if (second_out)
-            YC(put)(second_out + lane, YC(expectation)(w), n - lane);
+        for (int c = 0; c < criteria->n; c++)
+            YC(put)(out[c] + lane, YC(expectation)((const vec *)scratch->value[c]), n - lane);
     }
 }
 
-/* Second values that name what they stand beside turn `best` into `choose`: ties go to the greatest name. */
-static void YC(write_decisions)(const vec *w, uint16_t *out, ptrdiff_t n_lanes, ptrdiff_t lanes, double sign)
+/* A last criterion that names what it stands beside turns `best` into `choose`: ties go to the greatest name. */
+static void YC(write_decisions)(const vec *names, uint16_t *out, ptrdiff_t n_lanes, ptrdiff_t lanes, double sign)
 {
     for (int roll = 0; roll < YC_ROLLS; roll++) {
-        double names[WIDTH];
-        STORE(names, w[place_of[YC_FIRST_ROLL + roll]]);
+        double decided[WIDTH];
+        STORE(decided, names[place_of[YC_FIRST_ROLL + roll]]);
         for (ptrdiff_t i = 0; i < lanes; i++)
-            out[roll * n_lanes + i] = (uint16_t)(sign * names[i]);
+            out[roll * n_lanes + i] = (uint16_t)(sign * decided[i]);
     }
 }
 
-static void YC(choose)(const yc_program *program, const yc_moves *moves, const yc_source *sources, yc_scratch *scratch,
-                       ptrdiff_t n, uint16_t *out)
+static void YC(choose)(const yc_program *program, const yc_moves *moves, const yc_criteria *criteria,
+                       yc_scratch *scratch, ptrdiff_t n, uint16_t *out)
 {
-    vec *v = (vec *)scratch->value, *w = (vec *)scratch->second;
-    vec *slots = (vec *)scratch->slots, *second_slots = (vec *)scratch->second_slots;
+    vec *names = (vec *)scratch->value[criteria->n], *slot_names = (vec *)scratch->slots[criteria->n];
     CHECK(program->n_zeros == 0);
     for (int row = 0; row < YC_ROLLS; row++)
         for (unsigned left = program->legal[row]; left; left &= left - 1) {
             int category = lowest_bit(left);
             int outcome = moves->outcome_of[program->row[row] * YC_CATEGORIES + category];
-            second_slots[program->slot[outcome]] = SET1(-(double)category);
+            slot_names[program->slot[outcome]] = SET1(-(double)category);
         }
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
         ptrdiff_t lanes = n - lane < WIDTH ? n - lane : WIDTH;
-        YC(stage)(program, sources, lane, slots);
-        YC(score_second)(program, slots, second_slots, v, w);
-        YC(write_decisions)(w, out + 2 * YC_ROLLS * n + lane, n, lanes, -1.0);
+        YC(stage_all)(program, criteria, lane, scratch);
+        YC(score)(criteria->n + 1, program, scratch);
+        YC(write_decisions)(names, out + 2 * YC_ROLLS * n + lane, n, lanes, -1.0);
         for (int stage = 1; stage >= 0; stage--) {
             for (int keep = 0; keep < YC_KEEPS; keep++)
-                w[place_of[keep]] = SET1((double)keep);
-            YC(means)(v);
-            YC(choices)(v, w);
-            YC(write_decisions)(w, out + stage * YC_ROLLS * n + lane, n, lanes, 1.0);
+                names[place_of[keep]] = SET1((double)keep);
+            for (int c = 0; c < criteria->n; c++)
+                YC(means)((vec *)scratch->value[c]);
+            YC(reroll)(criteria->n + 1, scratch);
+            YC(write_decisions)(names, out + stage * YC_ROLLS * n + lane, n, lanes, 1.0);
         }
     }
 }
 
-/* Replace the value of every roll by that of what its lanes decided to make of it. */
-static void YC(obey)(const uint16_t *decisions, ptrdiff_t n_decided, ptrdiff_t lane, ptrdiff_t lanes, vec *v)
+/* Decisions for lanes from `lane` on. Lanes beyond the last copy it, so that no lane holds garbage. */
+typedef struct {
+    const uint16_t *all;
+    ptrdiff_t n_decided, lane, lanes;
+} YC(decisions);
+
+static inline int YC(decided)(const YC(decisions) *decisions, int stage, int roll, ptrdiff_t i)
+{
+    const uint16_t *row = decisions->all + (stage * YC_ROLLS + roll) * decisions->n_decided;
+    return row[decisions->n_decided == 1 ? 0 : decisions->lane + (i < decisions->lanes ? i : decisions->lanes - 1)];
+}
+
+static inline int YC(slot_decided)(const yc_program *program, const yc_moves *moves, const YC(decisions) *decisions,
+                                   int roll, ptrdiff_t i)
+{
+    int category = YC(decided)(decisions, 2, roll, i);
+    return program->slot[moves->outcome_of[program->row[roll] * YC_CATEGORIES + category]];
+}
+
+/* Replace the value of every roll by that of what its lanes decided to keep. */
+static void YC(obey)(const YC(decisions) *decisions, int stage, vec *v)
 {
     for (int roll = 0; roll < YC_ROLLS; roll++) {
-        const uint16_t *keep = decisions + roll * n_decided;
         vec *target = v + place_of[YC_FIRST_ROLL + roll];
-        if (n_decided == 1)
-            *target = v[place_of[keep[0]]];
+        if (decisions->n_decided == 1)
+            *target = v[place_of[YC(decided)(decisions, stage, roll, 0)]];
         else
-            for (ptrdiff_t i = 0; i < lanes; i++)
-                ((double *)target)[i] = ((double *)&v[place_of[keep[lane + i]]])[i];
+            for (ptrdiff_t i = 0; i < WIDTH; i++)
+                ((double *)target)[i] = ((double *)&v[place_of[YC(decided)(decisions, stage, roll, i)]])[i];
     }
 }
 
-static void YC(score_as)(const yc_program *program, const yc_moves *moves, const uint16_t *decisions,
-                         ptrdiff_t n_decided, ptrdiff_t lane, ptrdiff_t lanes, const vec *slots, vec *v)
+static void YC(score_as)(const yc_program *program, const yc_moves *moves, const YC(decisions) *decisions,
+                         const vec *slots, vec *v)
 {
     for (int roll = 0; roll < YC_ROLLS; roll++) {
-        const uint16_t *category = decisions + roll * n_decided;
-        const int16_t *outcome_of = moves->outcome_of + program->row[roll] * YC_CATEGORIES;
         vec *target = v + place_of[YC_FIRST_ROLL + roll];
-        if (n_decided == 1)
-            *target = slots[program->slot[outcome_of[category[0]]]];
+        if (decisions->n_decided == 1)
+            *target = slots[YC(slot_decided)(program, moves, decisions, roll, 0)];
         else
-            for (ptrdiff_t i = 0; i < WIDTH; i++) {
-                /* Lanes beyond the last copy it, so that no lane holds garbage. */
-                ptrdiff_t decided = i < lanes ? lane + i : lane + lanes - 1;
-                int slot = program->slot[outcome_of[category[decided]]];
-                ((double *)target)[i] = ((const double *)&slots[slot])[i];
-            }
+            for (ptrdiff_t i = 0; i < WIDTH; i++)
+                ((double *)target)[i] =
+                    ((const double *)&slots[YC(slot_decided)(program, moves, decisions, roll, i)])[i];
     }
 }
 
-static void YC(follow)(const yc_program *program, const yc_moves *moves, const yc_source *sources, yc_scratch *scratch,
-                       ptrdiff_t n, const uint16_t *decisions, ptrdiff_t n_decided, double *out, double *second_out)
+static void YC(follow)(const yc_program *program, const yc_moves *moves, const yc_criteria *criteria,
+                       yc_scratch *scratch, ptrdiff_t n, const uint16_t *decided, ptrdiff_t n_decided,
+                       double *const *out)
 {
-    vec *v = (vec *)scratch->value, *slots = (vec *)scratch->slots;
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
-        ptrdiff_t lanes = n - lane < WIDTH ? n - lane : WIDTH;
-        for (int pass = 0; pass < 1 + (second_out != NULL); pass++) {
-            if (pass == 0)
-                YC(stage)(program, sources, lane, slots);
-            else
-                YC(stage_second)(program, sources, lane, slots);
-            YC(score_as)(program, moves, decisions + 2 * YC_ROLLS * n_decided, n_decided, lane, lanes, slots, v);
+        YC(decisions) decisions = {decided, n_decided, lane, n - lane < WIDTH ? n - lane : WIDTH};
+        YC(stage_all)(program, criteria, lane, scratch);
+        for (int c = 0; c < criteria->n; c++) {
+            vec *v = (vec *)scratch->value[c];
+            YC(score_as)(program, moves, &decisions, (const vec *)scratch->slots[c], v);
             for (int stage = 1; stage >= 0; stage--) {
                 YC(means)(v);
-                YC(obey)(decisions + stage * YC_ROLLS * n_decided, n_decided, lane, lanes, v);
+                YC(obey)(&decisions, stage, v);
             }
-            YC(put)((pass ? second_out : out) + lane, YC(expectation)(v), lanes);
+            YC(put)(out[c] + lane, YC(expectation)(v), decisions.lanes);
         }
     }
 }
 
-static void YC(most)(const yc_program *program, const yc_source *sources, yc_scratch *scratch, ptrdiff_t n, double *out)
+/* Add a vector to the one that each lane i decides on. */
+#define GIVE(from, to) \
+    do { \
+        ptrdiff_t i = 0; \
+        if (n_decided == 1) \
+            to = ADD(to, from); \
+        else \
+            for (; i < WIDTH; i++) \
+                ((double *)&to)[i] += ((const double *)&from)[i]; \
+    } while (0)
+
+/* `follow` the other way round: what a lane has goes to the rolls, from there to what is kept of them, and so on. */
+static void YC(spread)(const yc_program *program, const yc_moves *moves, const double *weights, yc_scratch *scratch,
+                       ptrdiff_t n, const uint16_t *decided, ptrdiff_t n_decided, double *out)
 {
-    vec *slots = (vec *)scratch->slots;
+    vec *rolls = (vec *)scratch->value[0], *keeps = (vec *)scratch->value[1], *slots = (vec *)scratch->slots[0];
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
-        YC(stage)(program, sources, lane, slots);
+        YC(decisions) decisions = {decided, n_decided, lane, n - lane < WIDTH ? n - lane : WIDTH};
+        vec weight = YC(read)(weights, lane, n, 0.0, 0.0);
+        for (int roll = 0; roll < YC_ROLLS; roll++)
+            rolls[place_of[YC_FIRST_ROLL + roll]] = MUL(weight, SET1(chance_of[roll]));
+        for (int stage = 0; stage < 2; stage++) {
+            for (int keep = 0; keep < YC_KEEPS; keep++)
+                keeps[keep] = SET1(0.0);
+            for (int roll = 0; roll < YC_ROLLS; roll++)
+                GIVE(rolls[place_of[YC_FIRST_ROLL + roll]],
+                     keeps[place_of[YC(decided)(&decisions, stage, roll, i)]]);
+            YC(shares)(keeps);
+            vec *swapped = rolls;
+            rolls = keeps;
+            keeps = swapped;
+        }
+        for (int slot = 0; slot < program->n_slots; slot++)
+            slots[slot] = SET1(0.0);
+        for (int roll = 0; roll < YC_ROLLS; roll++)
+            GIVE(rolls[place_of[YC_FIRST_ROLL + roll]],
+                 slots[YC(slot_decided)(program, moves, &decisions, roll, i)]);
+        for (int slot = 0; slot < program->n_slots; slot++)
+            YC(put)(out + program->outcome[slot] * n + lane, slots[slot], decisions.lanes);
+    }
+}
+
+#undef GIVE
+
+static void YC(most)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t n,
+                     double *out)
+{
+    vec *slots = (vec *)scratch->slots[0];
+    for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
+        YC(stage)(program, criteria->sources[0], lane, slots);
         vec best = LEAST;
         for (int slot = 0; slot < program->n_slots; slot++)
             best = MAX(best, slots[slot]);
@@ -283,10 +366,9 @@ static void YC(most)(const yc_program *program, const yc_source *sources, yc_scr
 
 static void YC(rerolls)(yc_scratch *scratch, int times)
 {
-    vec *v = (vec *)scratch->value;
     for (int i = 0; i < 2 * times; i++) {
-        YC(means)(v);
-        YC(maxima)(v);
+        YC(means)((vec *)scratch->value[0]);
+        YC(reroll)(1, scratch);
     }
 }
 
@@ -298,7 +380,8 @@ static int YC(runs_here)(void)
 #define TEXT(name) #name
 #define NAME_OF(isa) TEXT(isa)
 static const yc_isa YC(isa) = {
-    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(choose), YC(follow), YC(most), YC(rerolls),
+    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(choose), YC(follow), YC(spread), YC(most),
+    YC(rerolls),
 };
 
 #undef TEXT

@@ -57,8 +57,7 @@ cdef _solve(Turn turn, anchors, value, second, bint luckiest):
     cdef double[::1] values = check_output("value", value, (anchors.n_places,))
     cdef double[::1] seconds = None
     cdef double *beside = NULL
-    cdef double *out
-    cdef double *second_out
+    cdef double *outs[2]
     cdef double bonus = anchors.bonus
     cdef const double *below[YC_CATEGORIES]
     cdef const double *below_second[YC_CATEGORIES]
@@ -71,6 +70,7 @@ cdef _solve(Turn turn, anchors, value, second, bint luckiest):
         if np.may_share_memory(value, second):
             raise KernelArgumentError("second: expected memory of its own")
     turn.begin()
+    turn.criteria.n = 1 if second is None else 2
     try:
         with nogil:
             for chip in range(2):
@@ -92,12 +92,12 @@ cdef _solve(Turn turn, anchors, value, second, bint luckiest):
                             below_second[c] = &beside[start] if beside is not NULL else NULL
                     _sources(turn, free, chip, place, n_lanes, most_gained, bonus, below, below_second)
                     turn.prepare(free, chip, True)
-                    out = &values[place[free, chip]]
-                    second_out = &beside[place[free, chip]] if beside is not NULL else NULL
+                    outs[0] = &values[place[free, chip]]
+                    outs[1] = &beside[place[free, chip]] if beside is not NULL else NULL
                     if luckiest:
-                        turn.run.most(&turn.program, turn.sources, &turn.scratch, n_lanes[free], out)
+                        turn.run.most(&turn.program, &turn.criteria, &turn.scratch, n_lanes[free], outs[0])
                     else:
-                        turn.run.best(&turn.program, turn.sources, &turn.scratch, n_lanes[free], out, second_out)
+                        turn.run.best(&turn.program, &turn.criteria, &turn.scratch, n_lanes[free], outs)
     finally:
         turn.end()
 
@@ -111,12 +111,11 @@ cdef void _sources(Turn turn, Py_ssize_t free, int chip, const int64_t[:, ::1] p
     NULL.
     """
     cdef int o, most
-    cdef Py_ssize_t left, start
-    cdef double closed
-    cdef double points
+    cdef Py_ssize_t left, start, shift
+    cdef double closed, points
     cdef const double *row
+    cdef const double *second
     cdef outcome_t *outcome
-    cdef yc_source *source
     for o in range(turn.n_outcomes):
         outcome = &turn.outcomes[o]
         if not free >> outcome.category & 1:
@@ -124,23 +123,16 @@ cdef void _sources(Turn turn, Py_ssize_t free, int chip, const int64_t[:, ::1] p
         left = free ^ (1 << outcome.category)
         start = place[left, chip or outcome.chip] - place[left, 0]
         most = most_gained[outcome.category]
+        shift = outcome.upper - most if most else 0
         row = values[outcome.category] + start
         closed = row[0]
         points = outcome.points
-        source = &turn.sources[o]
-        source.row = row
-        source.length = n_lanes[left]
-        source.shift = outcome.upper - most if most else 0
-        source.below = closed
-        source.above = closed + bonus
-        source.add = points
+        turn.criteria.sources[0][o] = yc_source(row, shift, n_lanes[left], closed, closed + bonus, 0.0, points)
         if seconds[outcome.category] is not NULL:
-            row = seconds[outcome.category] + start
-            source.second = row
-            source.second_below = row[0]
-            source.second_above = row[0] + 2.0 * bonus * closed + bonus * bonus
-            source.slope = 2.0 * points
-            source.second_add = points * points
+            second = seconds[outcome.category] + start
+            turn.criteria.sources[1][o] = yc_source(second, shift, n_lanes[left], second[0],
+                                                    second[0] + 2.0 * bonus * closed + bonus * bonus, 2.0 * points,
+                                                    points * points)
 
 
 cdef class Moments:
@@ -173,6 +165,7 @@ cdef class Moments:
         cdef const double *below[YC_CATEGORIES]
         cdef const double *below_second[YC_CATEGORIES]
         cdef Py_ssize_t size, start
+        cdef double *outs[2]
         cdef int c, chip
         for c in range(turn.tables.n_categories):
             below[c] = below_second[c] = NULL
@@ -182,6 +175,7 @@ cdef class Moments:
                 below[c] = &successor[0]
                 below_second[c] = below[c] + size
         turn.begin()
+        turn.criteria.n = 2
         try:
             with nogil:
                 for chip in range(2):
@@ -191,7 +185,8 @@ cdef class Moments:
                              below_second)
                     turn.prepare(free, chip, True)
                     start = self.place[free, chip] - self.place[free, 0]
-                    turn.run.best(&turn.program, turn.sources, &turn.scratch, self.n_lanes[free], &values[start],
-                                  &values[self.n_places[free] + start])
+                    outs[0] = &values[start]
+                    outs[1] = &values[self.n_places[free] + start]
+                    turn.run.best(&turn.program, &turn.criteria, &turn.scratch, self.n_lanes[free], outs)
         finally:
             turn.end()

@@ -1,5 +1,6 @@
 """The turn's operators, judged by the plainest Python."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -20,6 +21,7 @@ from yahtzee_cluster.rules import Rules, load_rules
 
 NAMES = ("yahtzee", "forced-joker", "yatzy")
 Values = NDArray[np.float64]
+Triple = tuple[float, float, float]
 
 
 @cache
@@ -85,14 +87,18 @@ def test_instruction_sets_agree_to_the_bit(drawn: tuple[str, int, bool, int]) ->
     free, chip = state(load_rules(name), free, chip)
     n = 1 + seed % 19
     turns = [turn_of(name, isa) for isa in instruction_sets()]
-    values, second = (random_values(turns[0], n, seed + i, distinct=(seed % 3) * 5 or None) for i in (0, 1))
+    values, second, third = (random_values(turns[0], n, seed + i, distinct=(seed % 3) * 5 or None) for i in (0, 1, 2))
     decisions = turns[0].choose(free, chip, values)
     answers: list[list[NDArray[Any]]] = [
         [
             turn.best(free, chip, values),
             *turn.best(free, chip, values, second),
+            *turn.best(free, chip, values, second, third),
             turn.choose(free, chip, values),
-            *turn.follow(free, chip, values, decisions, second),
+            turn.choose(free, chip, values, second),
+            turn.choose(free, chip, values, second, third),
+            turn.spread(free, chip, decisions, third[0] + 1),
+            *turn.follow(free, chip, decisions, values, second),
             turn.most(free, chip, values),
         ]
         for turn in turns
@@ -115,7 +121,7 @@ def test_what_is_certain_stays_certain(drawn: tuple[str, int, bool, int]) -> Non
     free, chip = state(load_rules(name), free, chip)
     worth = np.full((turn.n_outcomes, 2), 1.0 + seed % 9)
     assert turn.best(free, chip, worth) == pytest.approx(worth[0], rel=1e-15, abs=0)
-    assert turn.follow(free, chip, worth, turn.choose(free, chip, worth)) == pytest.approx(worth[0], rel=1e-15, abs=0)
+    assert turn.follow(free, chip, turn.choose(free, chip, worth), worth) == pytest.approx(worth[0], rel=1e-15, abs=0)
 
 
 @given(states)
@@ -125,7 +131,7 @@ def test_following_the_best_choice_is_best(drawn: tuple[str, int, bool, int]) ->
     turn = turn_of(name)
     free, chip = state(load_rules(name), free, chip)
     values = random_values(turn, 1 + seed % 11, seed, distinct=(seed % 2) * 9 or None)
-    followed = turn.follow(free, chip, values, turn.choose(free, chip, values))
+    followed = turn.follow(free, chip, turn.choose(free, chip, values), values)
     assert followed == pytest.approx(turn.best(free, chip, values), rel=1e-11, abs=0)
 
 
@@ -147,7 +153,7 @@ def test_no_strategy_beats_the_best(drawn: tuple[str, int, bool, int]) -> None:
     turn, rules = turn_of(name), load_rules(name)
     free, chip = state(rules, free, chip)
     values = random_values(turn, 4, seed)
-    followed = turn.follow(free, chip, values, random_decisions(rules, free, chip, 4, seed))
+    followed = turn.follow(free, chip, random_decisions(rules, free, chip, 4, seed), values)
     assert (followed <= turn.best(free, chip, values) + 1e-13).all()
 
 
@@ -158,7 +164,7 @@ def test_follow_agrees_with_the_judge(n_decided: int) -> None:
     free, chip = 0b1_0111_0000_0110, True
     values, second = random_values(turn, 9, seed=3), random_values(turn, 9, seed=4)
     decisions = random_decisions(rules, free, chip, n_decided, seed=5)
-    followed = turn.follow(free, chip, values, decisions, second)
+    followed = turn.follow(free, chip, decisions, values, second)
     outcomes = {roll: outcome(turn, rules, free, chip, roll) for roll in ROLLS}
     for lane in (0, 7, 8):
         decided = decisions[:, :, lane % n_decided]
@@ -166,6 +172,78 @@ def test_follow_agrees_with_the_judge(n_decided: int) -> None:
         for table, answer in zip((values, second), followed, strict=True):
             scored = {roll: float(table[outcomes[roll][int(decided[2, i])], lane]) for i, roll in enumerate(ROLLS)}
             assert answer[lane] == pytest.approx(reference.decided_turn(scored, later, first), rel=1e-13, abs=0)
+
+
+def judged_by_three(worth: Callable[[tuple[int, ...]], list[Triple]]) -> Triple:
+    """A turn in which three criteria decide, one after the other, as the judge would play it."""
+
+    def pick(options: list[Triple]) -> Triple:
+        found: list[float] = []
+        for criterion in range(3):
+            best = max(option[criterion] for option in options)
+            found.append(best)
+            options = [option for option in options if option[criterion] >= best - reference.TIE * abs(best)]
+        return found[0], found[1], found[2]
+
+    def mean(keep: tuple[int, ...], of: dict[tuple[int, ...], Triple]) -> Triple:
+        throws = reference.throws(keep).items()
+        first, second, third = (sum(chance * of[roll][c] for roll, chance in throws) for c in range(3))
+        return first, second, third
+
+    of = {roll: pick(worth(roll)) for roll in ROLLS}
+    for _ in range(2):
+        kept = {keep: mean(keep, of) for keep in reference.KEEPS}
+        of = {roll: pick([kept[keep] for keep in reference.keeps(roll)]) for roll in ROLLS}
+    return mean((), of)
+
+
+@pytest.mark.parametrize("merge_zeros", [False, True])
+def test_three_criteria_agree_with_the_judge(merge_zeros: bool) -> None:
+    """Each criterion decides among the plays that tie in all before it, within the turn as at its end."""
+    turn, rules = turn_of("yahtzee"), load_rules("yahtzee")
+    free, chip = 0b1_0111_1000_1001, True
+    points = np.array([[known.points] for known in turn.moves.outcomes])
+    coarse = [points // 25, points // 10, points]  # few distinct values, so that much is tied; points never hurt
+    values = [np.repeat(criterion, 2, axis=1).astype(float) for criterion in coarse]
+    values[2][:, 1] += random_values(turn, 1, seed=9)[:, 0] if not merge_zeros else 0
+    found = turn.best(free, chip, *values, merge_zeros=merge_zeros)
+    outcomes = {roll: outcome(turn, rules, free, chip, roll) for roll in ROLLS}
+    for lane in range(2):
+
+        def worth(roll: tuple[int, ...], lane: int = lane) -> list[Triple]:
+            return [(values[0][o, lane], values[1][o, lane], values[2][o, lane]) for o in outcomes[roll].values()]
+
+        judged = judged_by_three(worth)
+        assert [criterion[lane] for criterion in found] == pytest.approx(judged, rel=1e-13, abs=0)
+
+
+@given(states)
+def test_following_the_choice_by_three_criteria(drawn: tuple[str, int, bool, int]) -> None:
+    """What `choose` decides by three criteria is worth by each of them what `best` says."""
+    name, free, chip, seed = drawn
+    turn = turn_of(name)
+    free, chip = state(load_rules(name), free, chip)
+    values = [random_values(turn, 1 + seed % 11, seed + i, distinct=2 + seed % 3) for i in range(3)]
+    followed = turn.follow(free, chip, turn.choose(free, chip, *values), *values)
+    for mine, best in zip(followed, turn.best(free, chip, *values), strict=True):
+        assert mine == pytest.approx(best, rel=1e-10, abs=1e-11)
+
+
+@given(states, st.booleans())
+def test_spread_is_follow_the_other_way_round(drawn: tuple[str, int, bool, int], shared: bool) -> None:
+    """What arrives at the outcomes, each at its worth, is what the lanes hold, each at the worth of playing on."""
+    name, free, chip, seed = drawn
+    turn, rules = turn_of(name), load_rules(name)
+    free, chip = state(rules, free, chip)
+    n = 1 + seed % 11
+    values, weights = random_values(turn, n, seed), np.random.default_rng(seed).random(n)
+    decisions = random_decisions(rules, free, chip, 1 if shared else n, seed)
+    arrived = turn.spread(free, chip, decisions, weights)
+    assert arrived.sum(axis=0) == pytest.approx(weights, rel=1e-13)
+    worth = weights * turn.follow(free, chip, decisions, values)
+    assert (arrived * values).sum(axis=0) == pytest.approx(worth, rel=1e-12, abs=1e-14)
+    able = {o for roll in ROLLS for o in outcome(turn, rules, free, chip, roll).values()}
+    assert not arrived[[o for o in range(turn.n_outcomes) if o not in able]].any()
 
 
 def test_ties_are_broken_as_documented() -> None:
@@ -213,7 +291,7 @@ def test_second_value_decides_ties_only(drawn: tuple[str, int, bool, int]) -> No
     values, second = random_values(turn, 4, seed, distinct=4), random_values(turn, 4, seed + 1)
     best, beside = turn.best(free, chip, values, second)
     assert np.array_equal(best, turn.best(free, chip, values))
-    _, followed = turn.follow(free, chip, values, turn.choose(free, chip, values), second)
+    _, followed = turn.follow(free, chip, turn.choose(free, chip, values), values, second)
     assert (followed <= beside + 1e-13).all()
 
 
@@ -292,7 +370,24 @@ def test_bad_arguments(free: int, values: Values, decisions: NDArray[np.uint16] 
     """Every array is checked for type, layout, each length and its contents before the kernel sees it."""
     turn = turn_of("yahtzee")
     with pytest.raises(KernelArgumentError, match=complaint):
-        turn.best(free, False, values) if decisions is None else turn.follow(free, False, values, decisions)
+        turn.best(free, False, values) if decisions is None else turn.follow(free, False, decisions, values)
+
+
+@pytest.mark.parametrize(
+    ("free", "weights", "decisions", "complaint"),
+    [
+        (8191, GOOD[0, :0], KEEP_ALL, "weights: expected at least one lane"),
+        (8191, GOOD[0].astype(np.float32), KEEP_ALL, "weights: expected a C-contiguous array of float64"),
+        (8191, GOOD, KEEP_ALL, "weights: expected shape"),
+        (8191, GOOD[0], np.repeat(KEEP_ALL, 3, axis=2), "decisions: expected 1 or 4 lanes, found 3"),
+        (4095, GOOD[0], KEEP_ALL, "decisions: expected categories that are open"),
+        (0, GOOD[0], KEEP_ALL, "free: expected 1 to 8191, found 0"),
+    ],
+)
+def test_bad_weights(free: int, weights: Values, decisions: NDArray[np.uint16], complaint: str) -> None:
+    """What is to be spread is checked as everything else."""
+    with pytest.raises(KernelArgumentError, match=complaint):
+        turn_of("yahtzee").spread(free, False, decisions, weights)
 
 
 def test_tables_belong_to_the_turn() -> None:
@@ -343,8 +438,10 @@ def test_arrays_are_not_taken_at_their_word() -> None:
 
 def test_bad_second_values() -> None:
     """Second values must match the first ones in shape."""
-    with pytest.raises(KernelArgumentError, match="second: expected shape"):
+    with pytest.raises(KernelArgumentError, match=r"values: expected shape \(161, 4\), found \(161, 3\)"):
         turn_of("yahtzee").best(1, False, GOOD, GOOD[:, :3].copy())
+    with pytest.raises(KernelArgumentError, match="values: expected at most 3 criteria, found 4"):
+        turn_of("yahtzee").best(1, False, GOOD, GOOD, GOOD, GOOD)
 
 
 def test_bad_tables() -> None:
