@@ -27,7 +27,7 @@ from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import solve_expected
-from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import load_rules, preset_names
 

@@ -5,8 +5,14 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchors
 from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.kernels.uppers import Decider
 
 class Needs:
     turn: Turn
     def __init__(self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64]) -> None: ...
     def solve(self, free: int, successors: Sequence[NDArray[np.float64] | None], out: NDArray[np.float64]) -> None: ...
+
+class Followed(Needs):
+    def __init__(
+        self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64], decider: Decider
+    ) -> None: ...

@@ -10,7 +10,6 @@ import os
 import numpy as np
 
 from libc.stdlib cimport calloc, free as release
-from libc.string cimport memset
 
 from yahtzee_cluster.dice import FIVES, KEEPS, ROLLS
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
@@ -163,8 +162,7 @@ cdef class Turn:
         self.busy = False
 
     cdef Py_ssize_t open(self, Py_ssize_t free, bint chip, values, bint merge_zeros) except -1:
-        """Prepare for a scorecard, with one array for each criterion, whose rows are read as they are; `end` must follow.
-        """
+        """Prepare for a scorecard, and let every outcome read its row in each of `values`; `end` must follow."""
         cdef const double[:, ::1] rows
         cdef Py_ssize_t n = 0
         cdef int c, o

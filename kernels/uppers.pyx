@@ -5,13 +5,54 @@ import numpy as np
 
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
-from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, Turn, outcome_t, yc_source
+from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_ROLLS, Turn, outcome_t, yc_source
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 cdef enum:
     SETS_BETWEEN_SIGNALS = 256
+
+
+cdef class Layout:
+    """Where all anchors lie: copies that nobody else can change, after making sure that no play leads out of them."""
+
+    def __cinit__(self, Turn turn not None, anchors):
+        cdef int n_categories = turn.tables.n_categories
+        if anchors.rules != turn.moves.rules:
+            raise KernelArgumentError("anchors: expected those of the rules that the turn was made for")
+        n_sets = turn.all_free + 1
+        place = check("place", anchors.place, np.int64, (n_sets, 2)).copy()
+        n_lanes = check("n_lanes", anchors.n_lanes, np.int32, (n_sets,)).copy()
+        here = place >= 0
+        sizes = np.where(here, n_lanes[:, None], 0).astype(np.int64)
+        starts = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
+        end_to_end = np.array_equal(place, np.where(here, starts, -1)) and sizes.sum() == anchors.n_places
+        if n_lanes.min() < 1 or not here[:, 0].all() or not end_to_end:
+            raise KernelArgumentError("place: expected the lanes of all scorecards end to end")
+        free = np.arange(n_sets)
+        gains_chip = {outcome.category for outcome in turn.moves.outcomes if outcome.chip}
+        for category in range(n_categories):
+            before = free[free >> category & 1 == 1]
+            chip_after = here[before, 1] | (category in gains_chip)
+            if (chip_after & ~here[before ^ 1 << category, 1]).any():
+                raise KernelArgumentError("place: expected a scorecard with chip wherever a play leads to one")
+        self.place = place
+        self.n_lanes = n_lanes
+        self.most_gained = check("most_gained", anchors.most_gained, np.int32, (n_categories,)).copy()
+        self.n_places = anchors.n_places
+        self.bonus = anchors.bonus
+
+    cdef bint lead(self, const outcome_t *outcome, Py_ssize_t free, int chip, int lane, Py_ssize_t *to) noexcept nogil:
+        """Where an outcome leads from a lane, and whether it wins the upper bonus on the way."""
+        cdef Py_ssize_t left = free ^ (1 << outcome.category)
+        cdef int most = self.most_gained[outcome.category]
+        cdef int next_lane = lane + outcome.upper - most if most else lane
+        cdef bint wins = next_lane >= self.n_lanes[left]
+        if wins or next_lane < 0:
+            next_lane = 0
+        to[0] = self.place[left, chip or outcome.chip] + next_lane
+        return wins
 
 
 def moments(Turn turn not None, anchors, value, second=None):
@@ -24,41 +65,13 @@ def most(Turn turn not None, anchors, value):
     _solve(turn, anchors, value, None, True)
 
 
-def check_layout(Turn turn not None, anchors):
-    """Copies of where all anchors lie, after making sure that no play leads out of them: place, lanes, most gained."""
-    cdef int n_categories = turn.tables.n_categories
-    if anchors.rules != turn.moves.rules:
-        raise KernelArgumentError("anchors: expected those of the rules that the turn was made for")
-    n_sets = turn.all_free + 1
-    place = check("place", anchors.place, np.int64, (n_sets, 2)).copy()
-    n_lanes = check("n_lanes", anchors.n_lanes, np.int32, (n_sets,)).copy()
-    most_gained = check("most_gained", anchors.most_gained, np.int32, (n_categories,)).copy()
-    here = place >= 0
-    sizes = np.where(here, n_lanes[:, None], 0).astype(np.int64)
-    starts = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
-    end_to_end = np.array_equal(place, np.where(here, starts, -1)) and sizes.sum() == anchors.n_places
-    if n_lanes.min() < 1 or not here[:, 0].all() or not end_to_end:
-        raise KernelArgumentError("place: expected the lanes of all scorecards end to end")
-    free = np.arange(n_sets)
-    gains_chip = {outcome.category for outcome in turn.moves.outcomes if outcome.chip}
-    for category in range(n_categories):
-        before = free[free >> category & 1 == 1]
-        chip_after = here[before, 1] | (category in gains_chip)
-        if (chip_after & ~here[before ^ 1 << category, 1]).any():
-            raise KernelArgumentError("place: expected a scorecard with chip wherever a play leads to one")
-    return place, n_lanes, most_gained
-
-
 cdef _solve(Turn turn, anchors, value, second, bint luckiest):
-    cdef const int64_t[:, ::1] place
-    cdef const int32_t[::1] n_lanes
-    cdef const int32_t[::1] most_gained
-    place, n_lanes, most_gained = check_layout(turn, anchors)
+    cdef Layout layout = Layout(turn, anchors)
+    cdef const int64_t[:, ::1] place = layout.place
     cdef double[::1] values = check_output("value", value, (anchors.n_places,))
     cdef double[::1] seconds = None
     cdef double *beside = NULL
     cdef double *outs[2]
-    cdef double bonus = anchors.bonus
     cdef const double *below[YC_CATEGORIES]
     cdef const double *below_second[YC_CATEGORIES]
     cdef Py_ssize_t n_sets = place.shape[0]
@@ -90,20 +103,19 @@ cdef _solve(Turn turn, anchors, value, second, bint luckiest):
                             start = place[free ^ (1 << c), 0]
                             below[c] = &values[start]
                             below_second[c] = &beside[start] if beside is not NULL else NULL
-                    _sources(turn, free, chip, place, n_lanes, most_gained, bonus, below, below_second)
+                    _sources(turn, layout, free, chip, below, below_second)
                     turn.prepare(free, chip, True)
                     outs[0] = &values[place[free, chip]]
                     outs[1] = &beside[place[free, chip]] if beside is not NULL else NULL
                     if luckiest:
-                        turn.run.most(&turn.program, &turn.criteria, &turn.scratch, n_lanes[free], outs[0])
+                        turn.run.most(&turn.program, &turn.criteria, &turn.scratch, layout.n_lanes[free], outs[0])
                     else:
-                        turn.run.best(&turn.program, &turn.criteria, &turn.scratch, n_lanes[free], outs)
+                        turn.run.best(&turn.program, &turn.criteria, &turn.scratch, layout.n_lanes[free], outs)
     finally:
         turn.end()
 
 
-cdef void _sources(Turn turn, Py_ssize_t free, int chip, const int64_t[:, ::1] place, const int32_t[::1] n_lanes,
-                   const int32_t[::1] most_gained, double bonus, const double **values,
+cdef void _sources(Turn turn, Layout layout, Py_ssize_t free, int chip, const double **values,
                    const double **seconds) noexcept nogil:
     """Where every outcome of a free category leads, and what it pays on the way.
 
@@ -112,7 +124,7 @@ cdef void _sources(Turn turn, Py_ssize_t free, int chip, const int64_t[:, ::1] p
     """
     cdef int o, most
     cdef Py_ssize_t left, start, shift
-    cdef double closed, points
+    cdef double closed, points, bonus = layout.bonus
     cdef const double *row
     cdef const double *second
     cdef outcome_t *outcome
@@ -121,16 +133,16 @@ cdef void _sources(Turn turn, Py_ssize_t free, int chip, const int64_t[:, ::1] p
         if not free >> outcome.category & 1:
             continue
         left = free ^ (1 << outcome.category)
-        start = place[left, chip or outcome.chip] - place[left, 0]
-        most = most_gained[outcome.category]
+        start = layout.place[left, chip or outcome.chip] - layout.place[left, 0]
+        most = layout.most_gained[outcome.category]
         shift = outcome.upper - most if most else 0
         row = values[outcome.category] + start
         closed = row[0]
         points = outcome.points
-        turn.criteria.sources[0][o] = yc_source(row, shift, n_lanes[left], closed, closed + bonus, 0.0, points)
+        turn.criteria.sources[0][o] = yc_source(row, shift, layout.n_lanes[left], closed, closed + bonus, 0.0, points)
         if seconds[outcome.category] is not NULL:
             second = seconds[outcome.category] + start
-            turn.criteria.sources[1][o] = yc_source(second, shift, n_lanes[left], second[0],
+            turn.criteria.sources[1][o] = yc_source(second, shift, layout.n_lanes[left], second[0],
                                                     second[0] + 2.0 * bonus * closed + bonus * bonus, 2.0 * points,
                                                     points * points)
 
@@ -142,22 +154,18 @@ cdef class Moments:
     """
 
     cdef readonly Turn turn
-    cdef const int64_t[:, ::1] place
-    cdef const int32_t[::1] n_lanes
-    cdef const int32_t[::1] most_gained
+    cdef Layout layout
     cdef const int64_t[::1] n_places
-    cdef double bonus
 
     def __cinit__(self, Turn turn not None, anchors):
-        place, self.n_lanes, self.most_gained = check_layout(turn, anchors)
         self.turn = turn
-        self.place = place
-        self.n_places = np.diff(np.append(place[:, 0], anchors.n_places))
-        self.bonus = anchors.bonus
+        self.layout = Layout(turn, anchors)
+        self.n_places = np.diff(np.append(np.asarray(self.layout.place)[:, 0], self.layout.n_places))
 
     def solve(self, Py_ssize_t free, successors, out):
         """Fill `out` for one set; `successors[c]` holds the values of the set without category c, if that is free."""
         cdef Turn turn = self.turn
+        cdef const int64_t[:, ::1] place = self.layout.place
         if not 0 < free <= turn.all_free:
             raise KernelArgumentError(f"free: expected 1 to {turn.all_free}, found {free}")
         cdef double[::1] values = check_output("out", out, (2 * self.n_places[free],))
@@ -179,14 +187,204 @@ cdef class Moments:
         try:
             with nogil:
                 for chip in range(2):
-                    if self.place[free, chip] < 0:
+                    if place[free, chip] < 0:
                         continue
-                    _sources(turn, free, chip, self.place, self.n_lanes, self.most_gained, self.bonus, below,
-                             below_second)
+                    _sources(turn, self.layout, free, chip, below, below_second)
                     turn.prepare(free, chip, True)
-                    start = self.place[free, chip] - self.place[free, 0]
+                    start = place[free, chip] - place[free, 0]
                     outs[0] = &values[start]
                     outs[1] = &values[self.n_places[free] + start]
-                    turn.run.best(&turn.program, &turn.criteria, &turn.scratch, self.n_lanes[free], outs)
+                    turn.run.best(&turn.program, &turn.criteria, &turn.scratch, self.layout.n_lanes[free], outs)
         finally:
             turn.end()
+
+
+cdef class Decider:
+    """What the highest mean decides for whole scorecards; ties go to the larger second moment, as in `moments`."""
+
+    def __cinit__(self, Turn turn not None, anchors, mean, second):
+        self.turn = turn
+        self.layout = Layout(turn, anchors)
+        self.mean = check("mean", mean, np.float64, (anchors.n_places,))
+        self.second = check("second", second, np.float64, (anchors.n_places,))
+        self.decided = np.empty(3 * YC_ROLLS * np.max(self.layout.n_lanes), np.uint16)
+
+    cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil:
+        """Write down the decisions of all lanes, [stage][roll][lane], and leave the turn prepared."""
+        cdef const double *means[YC_CATEGORIES]
+        cdef const double *seconds[YC_CATEGORIES]
+        cdef Py_ssize_t start
+        cdef int c
+        for c in range(self.turn.tables.n_categories):
+            if free >> c & 1:
+                start = self.layout.place[free ^ (1 << c), 0]
+                means[c] = &self.mean[start]
+                seconds[c] = &self.second[start]
+        _sources(self.turn, self.layout, free, chip, means, seconds)
+        self.turn.prepare(free, chip, False)
+        self.turn.criteria.n = 2
+        self.turn.run.choose(&self.turn.program, &self.turn.tables, &self.turn.criteria, &self.turn.scratch,
+                             self.layout.n_lanes[free], &self.decided[0])
+
+    def decisions(self, Py_ssize_t free, bint chip):
+        """What is decided with this scorecard: [first keep, second keep, category] × roll × lane."""
+        if not 0 < free <= self.turn.all_free or self.layout.place[free, chip] < 0:
+            raise KernelArgumentError(f"free, chip: no such scorecard: {free}, {chip}")
+        self.turn.begin()
+        try:
+            self.decide(free, chip)
+        finally:
+            self.turn.end()
+        n_lanes = self.layout.n_lanes[free]
+        return np.array(self.decided[:3 * YC_ROLLS * n_lanes]).reshape(3, YC_ROLLS, n_lanes)
+
+
+cdef _payoffs(Decider decider, payoffs, crossing):
+    """What each outcome pays in several currencies, [currency, outcome], and what winning the upper bonus pays."""
+    payoffs = check("payoffs", payoffs, np.float64, (None, decider.turn.n_outcomes))
+    return payoffs, check("crossing", crossing, np.float64, (len(payoffs),))
+
+
+cdef void _paid(Turn turn, Layout layout, Py_ssize_t free, int chip, const double *pays, double crossing,
+                const double *values, int criterion) noexcept nogil:
+    """Where every outcome of a free category leads, and what it pays in one currency on the way."""
+    cdef outcome_t *outcome
+    cdef const double *row
+    cdef Py_ssize_t left, shift
+    cdef int o, most
+    for o in range(turn.n_outcomes):
+        outcome = &turn.outcomes[o]
+        if free >> outcome.category & 1:
+            left = free ^ (1 << outcome.category)
+            most = layout.most_gained[outcome.category]
+            shift = outcome.upper - most if most else 0
+            row = values + layout.place[left, chip or outcome.chip]
+            turn.criteria.sources[criterion][o] = yc_source(row, shift, layout.n_lanes[left], row[0], row[0] + crossing,
+                                                            0.0, pays[o])
+
+
+def worth(Decider decider not None, payoffs, crossing, out):
+    """Fill in what playing on brings in each of several currencies: [currency, place]."""
+    cdef const double[:, ::1] pays
+    cdef const double[::1] crossing_pays
+    pays, crossing_pays = _payoffs(decider, payoffs, crossing)
+    cdef Layout layout = decider.layout
+    cdef Turn turn = decider.turn
+    cdef double[:, ::1] values = check_output("out", out, (pays.shape[0], layout.n_places))
+    cdef double *outs[1]
+    cdef Py_ssize_t free, n_lanes
+    cdef int chip, q
+    values[:, :layout.place[1, 0]] = 0.0
+    turn.begin()
+    try:
+        with nogil:
+            for free in range(1, turn.all_free + 1):
+                if free % SETS_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()
+                n_lanes = layout.n_lanes[free]
+                for chip in range(2):
+                    if layout.place[free, chip] < 0:
+                        continue
+                    decider.decide(free, chip)
+                    turn.criteria.n = 1
+                    for q in range(pays.shape[0]):
+                        _paid(turn, layout, free, chip, &pays[q, 0], crossing_pays[q], &values[q, 0], 0)
+                        outs[0] = &values[q, layout.place[free, chip]]
+                        turn.run.follow(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, n_lanes,
+                                        &decider.decided[0], n_lanes, outs)
+    finally:
+        turn.end()
+
+
+def most_among_ties(Decider decider not None, payoffs, crossing, out):
+    """Fill in the most that playing on can bring in each currency to who plays for the highest mean: [currency, place].
+
+    Ties go to whatever pays best in that currency.
+    """
+    cdef const double[:, ::1] pays
+    cdef const double[::1] crossing_pays
+    pays, crossing_pays = _payoffs(decider, payoffs, crossing)
+    cdef Layout layout = decider.layout
+    cdef Turn turn = decider.turn
+    cdef double[:, ::1] values = check_output("out", out, (pays.shape[0], layout.n_places))
+    cdef double[::1] means = np.empty(np.max(layout.n_lanes))
+    cdef double[::1] points = np.array([outcome.points for outcome in turn.moves.outcomes], float)
+    cdef double *outs[2]
+    cdef Py_ssize_t free
+    cdef int chip, q
+    values[:, :layout.place[1, 0]] = 0.0
+    outs[0] = &means[0]
+    turn.begin()
+    try:
+        with nogil:
+            for free in range(1, turn.all_free + 1):
+                if free % SETS_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()
+                for chip in range(2):
+                    if layout.place[free, chip] < 0:
+                        continue
+                    _paid(turn, layout, free, chip, &points[0], layout.bonus, &decider.mean[0], 0)
+                    turn.prepare(free, chip, False)
+                    turn.criteria.n = 2
+                    for q in range(pays.shape[0]):
+                        _paid(turn, layout, free, chip, &pays[q, 0], crossing_pays[q], &values[q, 0], 1)
+                        outs[1] = &values[q, layout.place[free, chip]]
+                        turn.run.best(&turn.program, &turn.criteria, &turn.scratch, layout.n_lanes[free], outs)
+    finally:
+        turn.end()
+
+
+def trace(Decider decider not None, payoffs, crossing, worth, reach, met, product):
+    """From the places in `reach` on, each with its chance: how likely every other place is met (into `reach`), every
+    outcome without and with winning the upper bonus (into `met`), and (into `product`) the expected sum over all plays
+    of what a play pays in one currency times what playing on from there is `worth` in another.
+    """
+    cdef const double[:, ::1] pays
+    cdef const double[::1] crossing_pays
+    pays, crossing_pays = _payoffs(decider, payoffs, crossing)
+    cdef Layout layout = decider.layout
+    cdef Turn turn = decider.turn
+    cdef Py_ssize_t n_currencies = pays.shape[0]
+    cdef const double[:, ::1] values = check("worth", worth, np.float64, (n_currencies, layout.n_places))
+    cdef double[::1] chances = check_output("reach", reach, (layout.n_places,))
+    cdef double[:, ::1] meets = check_output("met", met, (2, turn.n_outcomes))
+    cdef double[:, ::1] products = check_output("product", product, (n_currencies, n_currencies))
+    cdef double[::1] arrived = np.empty(turn.n_outcomes * np.max(layout.n_lanes))
+    cdef Py_ssize_t free, n_lanes, lane, p, q, to = 0
+    cdef double chance, paid
+    cdef int chip, slot, o
+    cdef bint wins
+    meets[:] = 0.0
+    products[:] = 0.0
+    turn.begin()
+    try:
+        with nogil:
+            for free in range(turn.all_free, 0, -1):
+                if free % SETS_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()
+                n_lanes = layout.n_lanes[free]
+                for chip in range(2):
+                    if layout.place[free, chip] < 0:
+                        continue
+                    decider.decide(free, chip)
+                    turn.run.spread(&turn.program, &turn.tables, &chances[layout.place[free, chip]], &turn.scratch,
+                                    n_lanes, &decider.decided[0], n_lanes, &arrived[0])
+                    for slot in range(turn.program.n_slots):
+                        o = turn.program.outcome[slot]
+                        for lane in range(n_lanes):
+                            chance = arrived[o * n_lanes + lane]
+                            if chance == 0.0:
+                                continue
+                            wins = layout.lead(&turn.outcomes[o], free, chip, lane, &to)
+                            chances[to] += chance
+                            meets[wins, o] += chance
+                            for p in range(n_currencies):
+                                paid = pays[p, o] + (crossing_pays[p] if wins else 0.0)
+                                if paid != 0.0:
+                                    for q in range(n_currencies):
+                                        products[p, q] += chance * paid * values[q, to]
+    finally:
+        turn.end()

@@ -66,7 +66,7 @@ FAILING = """
 import sys
 from yahtzee_cluster import run
 from yahtzee_cluster.cluster import world
-from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.schedule import Schedule
 
 failing = int(sys.argv.pop(1))

@@ -18,7 +18,7 @@ FLOORS = [
     {"kernels", "cluster", "serial"},
     {"anchors"},
     {"objectives"},
-    {"job", "table"},
+    {"job", "table", "statistics"},
     {"verify", "slurm"},
     {"run", "plan", "cli"},
     {"__main__"},

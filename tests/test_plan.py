@@ -12,7 +12,7 @@ from conftest import SMALL
 from toy import Tours
 
 from yahtzee_cluster.forecast import Costs, Scales, advise, needed_bytes, simulate, smallest_that_fits
-from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.rules import load_rules
 
 YACHT = MaxProb(load_rules("yacht"), 300)

@@ -83,7 +83,7 @@ def test_one_process_stops_on_request(signum: int, whole: str, tmp_path: Path) -
 SLOW = """
 import sys, time
 from yahtzee_cluster import run
-from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.objectives.probabilities import MaxProb
 
 slow_s = float(sys.argv.pop(1))
 solver = MaxProb.solver

@@ -75,8 +75,40 @@ def test_expected_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
         table.curve()
 
 
+@pytest.mark.parametrize("name", ["exact", "forced", "plain"])
+def test_distributions_are_the_judge_s(name: str, tmp_path: Path) -> None:
+    """A table of distributions verifies value by value, and its curve has a mean up to the expected score."""
+    table = computed(name, "distribution", tmp_path / "table")
+    verdict = verify(table, n_sampled=12, seed=7)
+    assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, 12)
+    rules = table.rules
+    mean = reference.moments(rules)(rules.all_free, 0, False)[0]
+    beyond = table.curve()[table.target]  # a game that can bring more than the target has some of its mean there
+    assert mean - 1e-5 * (beyond > 0) - 1e-12 <= table.curve()[1:].sum() <= mean + 1e-12
+
+
+def test_statistics(tmp_path: Path) -> None:
+    """Percentiles come from a table of distributions, and of no other."""
+    table = computed("exact", "distribution", tmp_path / "table")
+    found = json.loads(run("yahtzee_cluster", "statistics", "--store", table.path, "--json").stdout)
+    assert found["rules"] == "exact"
+    assert sum(found["means"]) == pytest.approx(found["mean"])
+    curve = table.curve()
+    at = found["percentiles"]["50"]
+    assert 1 - curve[at + 1] >= 0.5 > 1 - curve[at]
+    shown = run("yahtzee_cluster", "statistics", "--rules", tmp_path / "table.toml").stdout
+    assert "percentile" not in shown
+    assert f"mean       {found['mean']:.4f}\n" in shown
+    other = computed("exact", "expected", tmp_path / "other")
+    refused = run("yahtzee_cluster", "statistics", "--store", other.path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "holds expected; percentiles are taken from a distribution" in refused.stderr
+
+
 def test_wrong_values_are_found(tmp_path: Path) -> None:
     """A value that is wrong is found although its digest fits: by what must hold of it, or by the judge."""
+    table = computed("plain", "distribution", tmp_path / "distribution")
+    assert "and the judge finds" in changed(table, 0b111, lambda values: values * (1 - 1e-9))[0]
     table = computed("plain", "maxprob", tmp_path / "table")
     assert "and the judge finds" in changed(table, 0b111, lambda values: values * (1 - 1e-9))[0]
     assert "holds values that are no probabilities" in changed(table, 0b111, lambda values: values + 1)[0]

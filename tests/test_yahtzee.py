@@ -40,6 +40,33 @@ def main_job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, s
     shutil.rmtree(path)
 
 
+TABLE_IV = {
+    150: ("0.991230",), 200: ("0.863584",), 250: ("0.483683",), 300: ("0.143265", "0.143266"), 400: ("0.038351",),
+    500: ("0.007192",), 750: ("5.11603e-06",), 1000: ("5.57508e-09",), 1250: ("6.49213e-13",), 1500: ("3.93308e-19",),
+}  # fmt: skip
+"""Glenn 2006: how likely so many points are for who plays for the highest expected score."""
+
+
+def test_table_iv(tmp_path: Path) -> None:
+    """The distribution of OptExpected is Glenn's to the last digit, but for his value at 100; its median is 248."""
+    flags = ["-m", "yahtzee_cluster.run", "--job", "jobs/distribution.toml", "--store", tmp_path]
+    result = mpirun(3, flags, timeout_s=300)
+    assert result.returncode == 0, result.stderr
+    curve = open_table(tmp_path).curve()
+    for score, printed in TABLE_IV.items():
+        shown = f"{curve[score]:.5e}" if "e" in printed[0] else f"{curve[score]:.6f}"
+        assert shown in printed
+    assert f"{1 - curve[50]:.2e}" == "6.66e-12"
+    assert f"{curve[100]:.6f}" == "0.999986"  # he prints 0.999998; a simulation of Cremers' found 0.999988
+    assert curve[1:].sum() == pytest.approx(254.58960948196, rel=1e-13)
+    assert ((2 * np.arange(1, 1576) - 1) * curve[1:]).sum() - curve[1:].sum() ** 2 == pytest.approx(59.61173093**2)
+    found = ask("statistics", "--store", tmp_path)
+    assert found["percentiles"] == {
+        "1": 151, "5": 180, "10": 194, "25": 217, "50": 248, "75": 272, "90": 318, "95": 388, "99": 474,
+    }  # fmt: skip
+    shutil.rmtree(tmp_path)
+
+
 def ask(*arguments: object) -> dict[str, Any]:
     command = [sys.executable, "-m", "yahtzee_cluster", *map(str, arguments), "--json"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

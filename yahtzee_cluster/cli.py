@@ -18,6 +18,8 @@ from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable
 from yahtzee_cluster.output import say
 from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
+PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+
 EPILOG = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input. "
     "YAHTZEE_CLUSTER_ISA names the instruction set to use: avx512, avx2, sse2 or portable."
@@ -50,12 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         help="mean and standard deviation of the final score of best play",
         description="Solve a game for the highest expected score, from every state, and print its mean and deviation.",
     )
-    expected.add_argument(
-        "--rules",
-        default="yahtzee",
-        metavar="NAME|FILE",
-        help="a rule set by name, see `yahtzee-cluster rules`, or a TOML file (default: yahtzee)",
-    )
+    _add_rules(expected)
     expected.add_argument("--json", action="store_true", help="print one JSON object with full precision")
     expected.set_defaults(verb=_expected)
 
@@ -74,7 +71,20 @@ def _parser() -> argparse.ArgumentParser:
     value.add_argument("--chip", action="store_true", help="the Yahtzee box is used and holds points")
     value.add_argument("--need", type=_count, metavar="N", help="the points still needed")
 
-    _query(verbs, "curve", "the highest probability of every final score, from the start", _curve)
+    _query(verbs, "curve", "the probability of every final score, from the start", _curve)
+    statistics = verbs.add_parser(
+        "statistics",
+        help="what playing for the highest expected score brings in every box",
+        description="Print mean and variance of every box and bonus under the strategy with the highest expected "
+        "score, exactly; with --json their covariances too; with --store, percentiles of the final score.",
+        epilog="Example: statistics --store runs/yahtzee-distribution-1575-G5",
+    )
+    game = statistics.add_mutually_exclusive_group()
+    _add_rules(game)
+    game.add_argument("--store", metavar="DIR", help="a table with objective `distribution`; its rules are taken")
+    statistics.add_argument("--json", action="store_true", help="print one JSON object with full precision")
+    statistics.set_defaults(verb=_statistics)
+
     _query(verbs, "status", "how much of a table is there", _status)
     verify = _query(verbs, "verify", "whether every byte of a table is right", _verify)
     verify.add_argument("--sample", type=_count, default=20, metavar="N", help="values to solve again (default: 20)")
@@ -100,6 +110,15 @@ def _parser() -> argparse.ArgumentParser:
     slurm.add_argument("--submit", action="store_true", help="submit the script, and print the job's number instead")
     slurm.set_defaults(verb=_slurm)
     return parser
+
+
+def _add_rules(parser: Any) -> None:
+    parser.add_argument(
+        "--rules",
+        default="yahtzee",
+        metavar="NAME|FILE",
+        help="a rule set by name, see `yahtzee-cluster rules`, or a TOML file (default: yahtzee)",
+    )
 
 
 def _query(verbs: Any, name: str, about: str, verb: Callable[[argparse.Namespace], str]) -> argparse.ArgumentParser:
@@ -144,8 +163,38 @@ def _expected(options: argparse.Namespace) -> str:
     )
 
 
+def _statistics(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.objectives.expected import solve_expected
+    from yahtzee_cluster.statistics import percentile, statistics
+    from yahtzee_cluster.table import open_table
+
+    curve, rules = None, None
+    if options.store is not None:
+        table = open_table(options.store)
+        if table.objective != "distribution":
+            raise UsageError(f"{table.path}: holds {table.objective}; percentiles are taken from a distribution")
+        curve, rules = table.curve(), table.rules
+    rules = rules or load_rules(options.rules)
+    expected = solve_expected(rules)
+    found = statistics(rules, expected)
+    summary = {"rules": rules.name, "mean": float(expected.mean[expected.start]), "std": expected.std(expected.start)}
+    percentiles = {} if curve is None else {share: percentile(curve, share / 100) for share in PERCENTILES}
+    if options.json:
+        beside = {"percentiles": percentiles} if percentiles else {}
+        listed = {"means": found.mean.tolist(), "covariances": found.covariance.tolist()}
+        return json.dumps(summary | {"names": found.names} | listed | beside)
+    lines = [f"{'rules':10} {rules.name}", *(f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")), ""]
+    lines.append(f"{'box or bonus':17}{'mean':>9}{'variance':>11}{'deviation':>11}")
+    for name, mean, variance in zip(found.names, found.mean, found.variance, strict=True):
+        lines.append(f"{name:17}{mean:>9.4f}{variance:>11.4f}{variance**0.5:>11.4f}")
+    if percentiles:
+        lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17g}{at:>9}" for share, at in percentiles.items())]
+    return "\n".join(lines)
+
+
 def _value(options: argparse.Namespace) -> str:
     from yahtzee_cluster.anchors import Anchor
+    from yahtzee_cluster.objectives.probabilities import Probabilities
     from yahtzee_cluster.table import open_table
 
     table = open_table(options.store)
@@ -157,7 +206,7 @@ def _value(options: argparse.Namespace) -> str:
         raise UsageError("chip: the Yahtzee box is not used, or this game has no use for it")
     anchor = Anchor(free, options.upper or 0, options.chip)
     asked = {"used": _listed(used, table.rules), "upper": options.upper or 0, "chip": options.chip}
-    if table.objective == "maxprob":
+    if isinstance(table.problem, Probabilities):
         if options.need is None:
             raise UsageError("need: say how many points are still needed, with --need")
         found: dict[str, Any] = {"need": options.need, "p": table.value(anchor, options.need)}

@@ -29,6 +29,9 @@ class Outcome:
 
     category: int
     points: int
+    """With the extra bonus."""
+    extra: int
+    """The extra bonus among them."""
     upper: int
     chip: bool
     """Whether this fills the Yahtzee box with points."""
@@ -78,6 +81,7 @@ def _outcome(rules: Rules, index: int, roll: Keep, joker: bool, extra: bool) -> 
     return Outcome(
         category=index,
         points=points + (rules.extra_bonus if extra else 0),
+        extra=rules.extra_bonus if extra else 0,
         upper=points if category.face is not None else 0,
         chip=rules.has_chip and category.name == rules.yahtzee and points > 0,
     )

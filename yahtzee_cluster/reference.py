@@ -16,6 +16,8 @@ Roll = tuple[int, ...]
 Pair = tuple[float, float]
 """A value, and a second one that decides among equal values."""
 
+Row = tuple[float, ...]
+
 Anchor = tuple[int, int, bool]
 """Free categories, upper total, chip."""
 
@@ -64,6 +66,33 @@ def best_turn(options: Callable[[Roll], Iterable[Pair]]) -> Pair:
         kept = {keep: mean(throws(keep), worth) for keep in KEEPS}
         worth = {roll: pick(kept[keep] for keep in keeps(roll)) for roll in ROLLS}
     return mean(throws(()), worth)
+
+
+def witnessed_turn(options: Callable[[Roll], Iterable[tuple[Pair, Row]]]) -> Row:
+    """What a turn played best brings to bystanders: every option is a pair that decides, and what is theirs then.
+
+    Where pairs tie, the first option and the keep with most dice, then with the highest faces, is taken.
+    """
+
+    def choice(listed: list[tuple[Pair, Row]]) -> tuple[Pair, Row]:
+        for criterion in (0, 1):
+            best = max(pair[criterion] for pair, _ in listed)
+            listed = [(pair, theirs) for pair, theirs in listed if pair[criterion] >= best - TIE * abs(best)]
+        return listed[0]
+
+    def theirs(throw: dict[Roll, float]) -> Row:
+        return tuple(
+            sum(chance * brings for chance, brings in zip(throw.values(), column, strict=True))
+            for column in zip(*(worth[roll][1] for roll in throw), strict=True)
+        )
+
+    worth = {roll: choice(list(options(roll))) for roll in ROLLS}
+    for _ in range(2):
+        pairs = {roll: pair for roll, (pair, _) in worth.items()}
+        kept = {keep: (mean(throws(keep), pairs), theirs(throws(keep))) for keep in KEEPS}
+        ranked = {roll: sorted(keeps(roll), key=lambda keep: (-len(keep), [-face for face in keep])) for roll in ROLLS}
+        worth = {roll: choice([kept[keep] for keep in ranked[roll]]) for roll in ROLLS}
+    return theirs(throws(()))
 
 
 def decided_turn(scored: dict[Roll, float], second_keep: dict[Roll, Roll], first_keep: dict[Roll, Roll]) -> float:

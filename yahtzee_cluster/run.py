@@ -357,7 +357,7 @@ def _result(table: Table) -> list[str]:
             f"mean       {mean:.4f}{_beside(rules.published_mean)}",
             f"std        {std:.4f}{_beside(rules.published_std)}",
         ]
-    published = dict(rules.published_maxprob)
+    published = dict(rules.published_maxprob if table.objective == "maxprob" else ())
     lines = [f"{'score':>5}  {'P(score at least)':>18}" + ("  published" if published else "")]
     curve = table.curve()
     for score in sorted({*range(0, table.target + 1, 50), table.target}):

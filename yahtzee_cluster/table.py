@@ -14,7 +14,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields
 from yahtzee_cluster.objectives import OBJECTIVES, problem_of
 from yahtzee_cluster.objectives.expected import Expected, std_of
-from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.objectives.probabilities import Probabilities
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import rules_of
@@ -34,7 +34,7 @@ class Table:
     @property
     def target(self) -> int:
         """The highest score that the table knows a probability for."""
-        return self._maxprob.target
+        return self._probabilities.target
 
     @cached_property
     def missing(self) -> list[ClassId]:
@@ -44,14 +44,14 @@ class Table:
 
     def row(self, anchor: Anchor) -> NDArray[np.float64]:
         """The probabilities of needs 1, 2, … from an anchor; from the end of the row on they are 0."""
-        problem = self._maxprob
+        problem = self._probabilities
         place = problem.anchors.reachable(anchor)
         cls = self.store.partition.class_of(anchor.free)
         start = problem.rows.offset[place] + self.store.start(anchor.free)
         return self.store.row(cls, int(start), int(start + problem.rows.length[place]))
 
     def value(self, anchor: Anchor, need: int) -> float:
-        """The highest probability to score at least `need` from an anchor."""
+        """The probability to score at least `need` from an anchor."""
         if need > self.target:
             raise UsageError(f"need: this table goes up to {self.target}, found {need}")
         row = self.row(anchor)
@@ -60,7 +60,7 @@ class Table:
         return float(row[need - 1]) if need <= len(row) else 0.0
 
     def curve(self) -> NDArray[np.float64]:
-        """The highest probability to score at least s from the start, for s = 0 … target."""
+        """The probability to score at least s from the start, for s = 0 … target."""
         curve = np.zeros(self.target + 1)
         curve[0] = 1.0
         row = self.row(Anchor(self.rules.all_free, 0, False))
@@ -84,8 +84,8 @@ class Table:
         return mean, std_of(mean, second_moment)
 
     @property
-    def _maxprob(self) -> MaxProb:
-        if not isinstance(self.problem, MaxProb):
+    def _probabilities(self) -> Probabilities:
+        if not isinstance(self.problem, Probabilities):
             raise UsageError(f"{self.path}: holds {self.objective}, not probabilities")
         return self.problem
 

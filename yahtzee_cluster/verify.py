@@ -15,7 +15,7 @@ import numpy as np
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.objectives.expected import Expected
-from yahtzee_cluster.objectives.maxprob import MaxProb
+from yahtzee_cluster.objectives.probabilities import Distribution, MaxProb, Probabilities
 from yahtzee_cluster.store import DamagedError
 from yahtzee_cluster.table import Table
 
@@ -71,11 +71,12 @@ def _judged(table: Table, n_sampled: int, seed: int) -> Iterator[tuple[str, floa
     """Values of the table, and what the judge makes of those that they depend on."""
     random = np.random.default_rng(seed)
     judge = Judge(table)
-    if isinstance(table.problem, MaxProb):
+    if isinstance(table.problem, Probabilities):
+        probability = judge.probability if isinstance(table.problem, MaxProb) else judge.probability_under_expected
         lengths = table.problem.rows.length
         for place in random.choice(np.flatnonzero(lengths), n_sampled):
             anchor, need = table.problem.anchors.anchor(int(place)), int(random.integers(1, lengths[place] + 1))
-            yield f"{anchor}, need {need}", table.value(anchor, need), judge.probability(anchor, need)
+            yield f"{anchor}, need {need}", table.value(anchor, need), probability(anchor, need)
     elif isinstance(table.problem, Expected):
         places = np.flatnonzero(table.problem.anchors.exists)
         for place in random.choice(places[places >= table.problem.places(1).start], n_sampled):
@@ -100,6 +101,22 @@ class Judge:
                 yield self._probability(after, need - points), 0.0
 
         return reference.best_turn(options)[0]
+
+    def probability_under_expected(self, anchor: Anchor, need: int) -> float:
+        """The probability to score so much for who plays for the highest expected score."""
+        assert isinstance(self._table.problem, Distribution)
+        expected = self._table.problem.expected
+
+        def options(roll: reference.Roll) -> Iterable[tuple[reference.Pair, reference.Row]]:
+            for after, points in self._plays(anchor, roll):
+                place = expected.anchors.index(after)
+                mean, second = float(expected.mean[place]), float(expected.second_moment[place])
+                yield (
+                    (mean + points, second + 2 * points * mean + points**2),
+                    (self._probability(after, need - points),),
+                )
+
+        return reference.witnessed_turn(options)[0]
 
     def moments(self, anchor: Anchor) -> reference.Pair:
         """Mean and second moment from an anchor."""

@@ -1,20 +1,22 @@
-"""MaxProb: for every anchor and every need, the highest probability of still scoring that much.
+"""Rows of probabilities: for every anchor and every need, how likely it is to score that much from there on.
 
-Cremers 2002, chapter 4. The lanes are needs: one vector program solves eight of them at once.
+What is played for is what the tables of this form differ in; their lanes are needs, eight of them in one vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Rows
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.kernels.needs import Needs
+from yahtzee_cluster.kernels.needs import Followed, Needs
+from yahtzee_cluster.kernels.uppers import Decider
+from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Block, Solver
@@ -23,8 +25,10 @@ from yahtzee_cluster.rules import Rules
 ROUNDING = 1e-14
 
 
-class MaxProb(Scorecards):
+class Probabilities(Scorecards):
     """The recursion for all needs from 1 to a target; the values of a set are the rows of its anchors."""
+
+    objective: ClassVar[str]
 
     def __init__(self, rules: Rules, target: int, isa: str | None = None) -> None:
         if target < 1:
@@ -39,8 +43,8 @@ class MaxProb(Scorecards):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The rules and the target."""
-        return {"objective": "maxprob", "target": self.target, "rules": self.rules.table}
+        """What is played for, the rules and the target."""
+        return {"objective": self.objective, "target": self.target, "rules": self.rules.table}
 
     @property
     def plain_size(self) -> int:
@@ -51,10 +55,6 @@ class MaxProb(Scorecards):
     def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
         """How many values all rows with these free categories have."""
         return self.rows.n_values[subsets]
-
-    def solver(self) -> Solver:
-        """The kernel, with a turn of its own."""
-        return self.each_set(Needs(self.new_turn(), self.anchors, self.rows.length, self.rows.offset).solve)
 
     def complaint(self, block: Block) -> str | None:
         """Probabilities lie between 0 and 1, and a higher need is never more probable."""
@@ -74,3 +74,30 @@ class MaxProb(Scorecards):
         places = np.flatnonzero(self.rows.length)
         lie = {"offset": self.rows.offset[places], "length": self.rows.length[places]}
         return {**self.anchor_columns(places), **lie}
+
+
+class MaxProb(Probabilities):
+    """The highest probability of every need. Cremers 2002, chapter 4."""
+
+    objective = "maxprob"
+
+    def solver(self) -> Solver:
+        """The kernel, with a turn of its own."""
+        return self.each_set(Needs(self.new_turn(), self.anchors, self.rows.length, self.rows.offset).solve)
+
+
+class Distribution(Probabilities):
+    """The probability of every need for who plays for the highest expected score: the distribution of that score."""
+
+    objective = "distribution"
+
+    @cached_property
+    def expected(self) -> ExpectedTable:
+        """What decides."""
+        return solve_expected(self.rules, self._isa)
+
+    def solver(self) -> Solver:
+        """The kernel, with a turn of its own."""
+        turn = self.new_turn()
+        decider = Decider(turn, self.anchors, self.expected.mean, self.expected.second_moment)
+        return self.each_set(Followed(turn, self.anchors, self.rows.length, self.rows.offset, decider).solve)

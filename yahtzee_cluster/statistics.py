@@ -1,0 +1,110 @@
+"""What the strategy with the highest expected score earns where: exact statistics of every box and bonus.
+
+Every play pays in several *currencies*: each box is one, the upper bonus and the extra bonus for further Yahtzees are
+two more, and together they are the score.
+One pass from the end of the game to its start finds what playing on is still worth in each currency, one pass the
+other way how likely every play is; both together give all variances and covariances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.moves import Moves, compile_moves
+from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
+from yahtzee_cluster.rules import Rules
+
+UPPER_BONUS, EXTRA_BONUS = "upper bonus", "extra bonus"
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Currencies:
+    """What is counted: the boxes, and the bonuses that the rules pay."""
+
+    names: tuple[str, ...]
+    payoffs: Values
+    """[currency, outcome]: what filling a box in this way pays."""
+    crossing: Values
+    """[currency]: what reaching the upper threshold pays."""
+
+    @classmethod
+    def of(cls, moves: Moves, bonus: int) -> Currencies:
+        """Those of a game."""
+        names = [category.name for category in moves.rules.categories]
+        names += [UPPER_BONUS] * bool(bonus) + [EXTRA_BONUS] * any(outcome.extra for outcome in moves.outcomes)
+        payoffs = np.zeros((len(names), len(moves.outcomes)))
+        for number, outcome in enumerate(moves.outcomes):
+            payoffs[outcome.category, number] = outcome.points - outcome.extra
+            if outcome.extra:
+                payoffs[-1, number] = outcome.extra
+        crossing = np.array([bonus if name == UPPER_BONUS else 0 for name in names], float)
+        return cls(tuple(names), payoffs, crossing)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Means and covariances of all currencies, over whole games."""
+
+    names: tuple[str, ...]
+    mean: Values
+    covariance: Values
+    met: Values
+    """[place]: how likely it is that a game comes through there."""
+
+    @property
+    def variance(self) -> Values:
+        """Of each currency."""
+        return np.diag(self.covariance)
+
+
+def statistics(rules: Rules, table: ExpectedTable | None = None, isa: str | None = None) -> Statistics:
+    """The statistics of the strategy with the highest expected score, ties going to the larger second moment."""
+    table = table or solve_expected(rules, isa)
+    decider, currencies = _decider(rules, table, isa)
+    n_places, n_currencies = table.anchors.n_places, len(currencies.names)
+    worth = np.empty((n_currencies, n_places))
+    uppers.worth(decider, currencies.payoffs, currencies.crossing, worth)
+    met = np.zeros(n_places)
+    met[table.start] = 1.0
+    n_plays, product = np.empty((2, len(decider.turn.moves.outcomes))), np.empty((n_currencies, n_currencies))
+    uppers.trace(decider, currencies.payoffs, currencies.crossing, worth, met, n_plays, product)
+    pays = np.stack([currencies.payoffs, currencies.payoffs + currencies.crossing[:, None]])
+    at_once = np.einsum("wo,wpo,wqo->pq", n_plays, pays, pays)
+    mean = worth[:, table.start]
+    return Statistics(currencies.names, mean, at_once + product + product.T - np.outer(mean, mean), met)
+
+
+def range_of_mean(rules: Rules, name: str, power: int = 1, isa: str | None = None) -> tuple[float, float]:
+    """The least and the most that a box or the upper bonus brings on average, however ties are broken.
+
+    Or the same for a power of what it brings.
+    """
+    table = solve_expected(rules, isa)
+    decider, currencies = _decider(rules, table, isa)
+    at = currencies.names.index(name)
+    payoffs, crossing = currencies.payoffs[[at, at]] ** power, currencies.crossing[[at, at]] ** power
+    payoffs[0], crossing[0] = -payoffs[0], -crossing[0]
+    out = np.empty((2, table.anchors.n_places))
+    uppers.most_among_ties(decider, payoffs, crossing, out)
+    return -float(out[0, table.start]), float(out[1, table.start])
+
+
+def percentile(curve: Sequence[float] | Values, share: float) -> int:
+    """The lowest score that at least this share of all games does not exceed, when `curve[s]` is P(score ≥ s)."""
+    not_above = 1 - np.append(curve[1:], 0.0)
+    return int(np.argmax(not_above >= share))
+
+
+def _decider(rules: Rules, table: ExpectedTable, isa: str | None) -> tuple[uppers.Decider, Currencies]:
+    turn = Turn(compile_moves(rules), isa)
+    return uppers.Decider(turn, table.anchors, table.mean, table.second_moment), Currencies.of(
+        turn.moves, table.anchors.bonus
+    )
