@@ -77,6 +77,8 @@ typedef struct {
     int (*runs_here)(void);
     /* The value of playing best, by every criterion. */
     void (*best)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *const *out);
+    /* What every keep is worth to who plays best from there on, [criterion][first or second keep][keep][lane]. */
+    void (*weigh)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *out);
     /* What the best play decides, [stage][roll][lane]: first keep, second keep, category. */
     void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t n, uint16_t *out);
     /* The value of playing as decided, every lane by its own decisions, or all by one lane's; by every criterion. */

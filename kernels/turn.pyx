@@ -208,6 +208,21 @@ cdef class Turn:
             self.end()
         return _answer(out)
 
+    def weigh(self, free, chip, *values):
+        """What every keep is worth to who plays best from there on: criterion × [first or second keep] × keep × lane.
+
+        The values that `best` passes through, by the same criteria; the keep of all dice is worth what the roll is.
+        """
+        cdef Py_ssize_t n = self.open(free, chip, values, False)
+        cdef double[:, :, :, ::1] out
+        try:
+            out = np.empty((self.criteria.n, 2, YC_KEEPS, n))
+            with nogil:
+                self.run.weigh(&self.program, &self.criteria, &self.scratch, n, &out[0, 0, 0, 0])
+        finally:
+            self.end()
+        return np.asarray(out)
+
     def choose(self, free, chip, *values):
         """What the best play decides: [first keep, second keep, category] × roll × lane.
 

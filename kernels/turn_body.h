@@ -204,6 +204,24 @@ static void YC(best)(const yc_program *program, const yc_criteria *criteria, yc_
     }
 }
 
+static void YC(weigh)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t n,
+                      double *out)
+{
+    for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
+        YC(stage_all)(program, criteria, lane, scratch);
+        YC(score)(criteria->n, program, scratch);
+        for (int stage = 1; stage >= 0; stage--) {
+            for (int c = 0; c < criteria->n; c++) {
+                vec *v = (vec *)scratch->value[c];
+                YC(means)(v);
+                for (int keep = 0; keep < YC_KEEPS; keep++)
+                    YC(put)(out + ((2 * c + stage) * YC_KEEPS + keep) * n + lane, v[place_of[keep]], n - lane);
+            }
+            YC(reroll)(criteria->n, scratch);
+        }
+    }
+}
+
 /* A last criterion that names what it stands beside turns `best` into `choose`: ties go to the greatest name. */
 static void YC(write_decisions)(const vec *names, uint16_t *out, ptrdiff_t n_lanes, ptrdiff_t lanes, double sign)
 {
@@ -380,7 +398,7 @@ static int YC(runs_here)(void)
 #define TEXT(name) #name
 #define NAME_OF(isa) TEXT(isa)
 static const yc_isa YC(isa) = {
-    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(choose), YC(follow), YC(spread), YC(most),
+    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(weigh), YC(choose), YC(follow), YC(spread), YC(most),
     YC(rerolls),
 };
 

@@ -87,10 +87,12 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("solve",), ("expected", "--speed"), ("expected", "--rules")])
 def test_wrong_usage(arguments: tuple[str, ...]) -> None:
-    """Wrong usage is answered with the usage and exit code 2, never with a traceback."""
+    """Wrong usage is answered with one line and exit code 2, never with a traceback."""
     result = run(*arguments)
     assert result.returncode == 2
-    assert result.stderr.startswith("usage: ")
+    assert result.stderr.startswith("yahtzee-cluster")
+    assert result.stderr.endswith("; see --help\n")
+    assert result.stderr.count("\n") == 1
     assert "Traceback" not in result.stderr
 
 

@@ -18,8 +18,9 @@ FLOORS = [
     {"kernels", "cluster", "serial"},
     {"anchors"},
     {"objectives"},
-    {"job", "table", "statistics"},
-    {"verify", "slurm"},
+    {"job", "table", "statistics", "spoken"},
+    {"verify", "slurm", "advice"},
+    {"conversation"},
     {"run", "plan", "cli"},
     {"__main__"},
 ]

@@ -94,6 +94,7 @@ def test_instruction_sets_agree_to_the_bit(drawn: tuple[str, int, bool, int]) ->
             turn.best(free, chip, values),
             *turn.best(free, chip, values, second),
             *turn.best(free, chip, values, second, third),
+            turn.weigh(free, chip, values, second),
             turn.choose(free, chip, values),
             turn.choose(free, chip, values, second),
             turn.choose(free, chip, values, second, third),
@@ -227,6 +228,24 @@ def test_following_the_choice_by_three_criteria(drawn: tuple[str, int, bool, int
     followed = turn.follow(free, chip, turn.choose(free, chip, *values), *values)
     for mine, best in zip(followed, turn.best(free, chip, *values), strict=True):
         assert mine == pytest.approx(best, rel=1e-10, abs=1e-11)
+
+
+@given(states)
+def test_weighing_shows_what_is_chosen(drawn: tuple[str, int, bool, int]) -> None:
+    """The keep that is chosen is worth most of all that are part of a roll, and the first keeps are worth the turn."""
+    name, free, chip, seed = drawn
+    turn = turn_of(name)
+    free, chip = state(load_rules(name), free, chip)
+    values = random_values(turn, 3, seed)
+    weighed, chosen = turn.weigh(free, chip, values)[0], turn.choose(free, chip, values)
+    roll = reference.ROLLS[seed % len(reference.ROLLS)]
+    inside = [INDEX[keep] for keep in reference.keeps(roll)]
+    for stage in range(2):
+        best = weighed[stage, inside].max(axis=0)
+        assert np.array_equal(weighed[stage, chosen[stage, ROLLS.index(roll)], np.arange(3)], best)
+    throws = reference.throws(()).items()
+    worth = sum(chance * weighed[0, [INDEX[keep] for keep in reference.keeps(r)]].max(axis=0) for r, chance in throws)
+    assert worth == pytest.approx(turn.best(free, chip, values), rel=1e-12, abs=1e-14)
 
 
 @given(states, st.booleans())

@@ -9,13 +9,13 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from time import perf_counter
 from typing import Any
 
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable
-from yahtzee_cluster.output import say
+from yahtzee_cluster.output import Parser, say
 from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
@@ -37,11 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
-    return say("yahtzee-cluster", result)
+    return say("yahtzee-cluster", result) if result else 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="yahtzee-cluster", description="Exact optimal play for Yahtzee-like dice games.", epilog=EPILOG
     )
     parser.add_argument("--version", action="version", version=__version__)
@@ -66,11 +66,10 @@ def _parser() -> argparse.ArgumentParser:
 
     value = _query(verbs, "value", "one probability or expected score out of a table", _value)
     value.epilog = "Example: value --store runs/yahtzee-maxprob-800-G5 --used aces,full-house --upper 3 --need 250"
-    value.add_argument("--used", default="", metavar="NAMES", help="the used categories, with commas between")
-    value.add_argument("--upper", type=_count, metavar="N", help="the points in the upper categories so far")
-    value.add_argument("--chip", action="store_true", help="the Yahtzee box is used and holds points")
+    _add_scorecard(value)
     value.add_argument("--need", type=_count, metavar="N", help="the points still needed")
 
+    _add_advise(verbs)
     _query(verbs, "curve", "the probability of every final score, from the start", _curve)
     statistics = verbs.add_parser(
         "statistics",
@@ -90,7 +89,42 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--sample", type=_count, default=20, metavar="N", help="values to solve again (default: 20)")
     verify.add_argument("--seed", type=_count, default=1, metavar="N", help="which ones (default: 1)")
 
-    slurm = verbs.add_parser(
+    _add_slurm(verbs)
+    return parser
+
+
+def _add_advise(verbs: Any) -> None:
+    advise: argparse.ArgumentParser = verbs.add_parser(
+        "advise",
+        help="what to keep, and where to score",
+        description="Say what to do: at a terminal turn by turn, for one position with --dice, or for many with "
+        "--lines. Plays for the highest expected score, or with a table of probabilities to beat or reach a score.",
+        epilog="Examples: advise --store runs/yahtzee-maxprob-800-G5 --beat 250; "
+        "advise --used aces,full-house --upper 3 --dice 2,2,2,5,6 --rolls-left 2 --json",
+    )
+    game = advise.add_mutually_exclusive_group()
+    game.add_argument("--store", metavar="DIR", help="a table with objective `maxprob`; its rules are taken")
+    game.add_argument("--rules", metavar="NAME|FILE", help="a rule set (default: yahtzee, with --lines no-joker)")
+    _add_scorecard(advise)
+    advise.add_argument("--score-so-far", type=_count, default=0, metavar="N", help="all points so far (default: 0)")
+    goal = advise.add_mutually_exclusive_group()
+    goal.add_argument("--beat", type=_count, metavar="N", help="play to score more than this")
+    goal.add_argument("--reach", type=_count, metavar="N", help="play to score at least this")
+    goal.add_argument("--goal", choices=["expected"], help="play for the highest expected score, as without a goal")
+    advise.add_argument("--dice", metavar="DICE", help="five dice, as 2,2,2,5,6 or 22256")
+    advise.add_argument("--rolls-left", type=_count, choices=range(3), metavar="N", help="0 to 2 more rolls")
+    advise.add_argument("--json", action="store_true", help="print one JSON object with full precision")
+    advise.add_argument(
+        "--lines",
+        action="store_true",
+        help="answer lines on stdin: a mark for each box (x used, - free), upper total, True or False for an active "
+        "Yahtzee bonus, rerolls left (3 before the first roll), five dice",
+    )
+    advise.set_defaults(verb=_advise)
+
+
+def _add_slurm(verbs: Any) -> None:
+    slurm: argparse.ArgumentParser = verbs.add_parser(
         "slurm",
         help="a batch script that computes a table under Slurm",
         description="Print a batch script that computes a table, with memory and time from the planner. "
@@ -109,7 +143,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     slurm.add_argument("--submit", action="store_true", help="submit the script, and print the job's number instead")
     slurm.set_defaults(verb=_slurm)
-    return parser
+
+
+def _add_scorecard(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--used", default="", metavar="NAMES", help="the used categories, with commas between")
+    parser.add_argument("--upper", type=_count, metavar="N", help="the points in the upper categories so far")
+    parser.add_argument("--chip", action="store_true", help="the Yahtzee box is used and holds points")
 
 
 def _add_rules(parser: Any) -> None:
@@ -193,19 +232,14 @@ def _statistics(options: argparse.Namespace) -> str:
 
 
 def _value(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.anchors import Anchor
     from yahtzee_cluster.objectives.probabilities import Probabilities
+    from yahtzee_cluster.spoken import anchor_of, names_of, parse_used
     from yahtzee_cluster.table import open_table
 
     table = open_table(options.store)
-    used = _used(options.used, table.rules)
-    free = table.rules.all_free & ~used
-    if options.upper is None and table.problem.anchors.bonus and used & ~table.rules.lower_boxes:
-        raise UsageError("upper: say how many points the used upper categories hold, with --upper")
-    if options.chip and table.problem.anchors.place[free, 1] < 0:
-        raise UsageError("chip: the Yahtzee box is not used, or this game has no use for it")
-    anchor = Anchor(free, options.upper or 0, options.chip)
-    asked = {"used": _listed(used, table.rules), "upper": options.upper or 0, "chip": options.chip}
+    used = parse_used(_names(options.used), table.rules)
+    anchor = anchor_of(table.problem.anchors, used, options.upper, options.chip)
+    asked = {"used": names_of(used, table.rules), "upper": options.upper or 0, "chip": options.chip}
     if isinstance(table.problem, Probabilities):
         if options.need is None:
             raise UsageError("need: say how many points are still needed, with --need")
@@ -219,20 +253,54 @@ def _value(options: argparse.Namespace) -> str:
     return "\n".join(f"{key:15}{value}" for key, value in shown.items())
 
 
-def _used(text: str, rules: Rules) -> int:
-    names = [category.name for category in rules.categories]
-    used = 0
-    for name in filter(None, (part.strip() for part in text.split(","))):
-        if name not in names:
-            raise UsageError(f"used: no category {name!r}; there are {', '.join(names)}")
-        if used >> names.index(name) & 1:
-            raise UsageError(f"used: {name} is named twice")
-        used |= 1 << names.index(name)
-    return used
+def _names(text: str) -> list[str]:
+    return [name for name in (part.strip() for part in text.split(",")) if name]
 
 
-def _listed(categories: int, rules: Rules) -> list[str]:
-    return [category.name for index, category in enumerate(rules.categories) if categories >> index & 1]
+def _advise(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.advice import START_OF_TURN, Adviser, Position
+    from yahtzee_cluster.conversation import Conversation, Goal, answer_lines, listing, talk
+    from yahtzee_cluster.objectives.probabilities import MaxProb
+    from yahtzee_cluster.spoken import anchor_of, names_of, parse_dice, parse_used
+    from yahtzee_cluster.table import open_table
+
+    table = None if options.store is None else open_table(options.store)
+    rules = table.rules if table else load_rules(options.rules or ("no-joker" if options.lines else "yahtzee"))
+    adviser = Adviser(rules, table if table and isinstance(table.problem, MaxProb) else None)
+    goal = Goal(options.reach if options.beat is None else options.beat + 1)
+    if options.lines:
+        answer_lines(adviser)
+        return ""
+    used = parse_used(_names(options.used), rules)
+    anchor = anchor_of(adviser.anchors, used, options.upper, options.chip)
+    if options.score_so_far < (options.upper or 0):
+        raise UsageError(f"score so far: expected at least the {options.upper} points in the upper boxes")
+    position = Position(anchor, score=options.score_so_far)
+    if options.dice is None and not options.json:
+        return talk(Conversation(adviser, position, goal))
+    if options.dice is not None:
+        if options.rolls_left is None:
+            raise UsageError("rolls left: say how often the dice may still be rolled, 0 to 2, with --rolls-left")
+        position = replace(position, roll=parse_dice(options.dice), rolls_left=options.rolls_left)
+    advice = adviser.advise(position, goal.reach)
+    if not options.json:
+        return listing(advice)
+    asked = {
+        "rules": rules.name,
+        "used": names_of(used, rules),
+        "upper": options.upper or 0,
+        "chip": options.chip,
+        "score": position.score,
+        "dice": position.roll,
+        "rolls_left": START_OF_TURN if position.roll is None else position.rolls_left,
+        "reach": goal.reach,
+    }
+    return json.dumps(asked | {"moves": [_flat(asdict(one)) for one in advice]})
+
+
+def _flat(advice: dict[str, Any]) -> dict[str, Any]:
+    move = advice.pop("move")
+    return {key: value for key, value in (move | advice).items() if value is not None}
 
 
 def _curve(options: argparse.Namespace) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError
@@ -140,14 +140,6 @@ def _named(text: str, names: tuple[str, ...]) -> int:
 
 
 # ---------------------------------------------------------------------------------------- the command line
-
-
-class Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong, without reciting all flags."""
-
-    def error(self, message: str) -> NoReturn:
-        """Refuse."""
-        self.exit(2, f"{self.prog}: {message}; see --help\n")
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

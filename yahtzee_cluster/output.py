@@ -1,10 +1,20 @@
-"""The last thing that every command does: saying its result."""
+"""The first and the last thing that every command does: reading its flags, and saying its result."""
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import sys
+from typing import NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, without reciting all flags."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse."""
+        self.exit(2, f"{self.prog}: {message}; see --help\n")
 
 
 def say(program: str, result: str) -> int:

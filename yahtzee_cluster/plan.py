@@ -15,8 +15,8 @@ import numpy as np
 
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.forecast import FIXED_BYTES, Costs, Forecast, Scales, needed_bytes, shortest, simulate
-from yahtzee_cluster.job import Job, Parser, add_flags, job_of, parse_count
-from yahtzee_cluster.output import say
+from yahtzee_cluster.job import Job, add_flags, job_of, parse_count
+from yahtzee_cluster.output import Parser, say
 from yahtzee_cluster.partition import cache_values, reads_per_value
 from yahtzee_cluster.recurrence import Block, Recurrence
 from yahtzee_cluster.store import Store, new_values

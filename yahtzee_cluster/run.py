@@ -49,7 +49,6 @@ from yahtzee_cluster.guard import Note, guarded
 from yahtzee_cluster.job import (
     AUTO,
     Job,
-    Parser,
     add_flags,
     check_fits,
     fixed_set,
@@ -60,7 +59,7 @@ from yahtzee_cluster.job import (
 )
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import problem_of
-from yahtzee_cluster.output import say
+from yahtzee_cluster.output import Parser, say
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.progress import Progress
 from yahtzee_cluster.recurrence import Recurrence

@@ -1,0 +1,400 @@
+"""Advice: what every legal move of a position is worth, at a terminal, in one shot, and line by line."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+from conftest import SMALL
+
+from yahtzee_cluster import reference
+from yahtzee_cluster.advice import Adviser, Position
+from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.conversation import Conversation, Goal, answer, listing, parse_goal
+from yahtzee_cluster.dice import INDEX, KEEPS, ROLLS, Keep
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.kernels.uppers import Decider
+from yahtzee_cluster.moves import compile_moves
+from yahtzee_cluster.rules import Rules, load_rules, parse_rules, preset_names
+from yahtzee_cluster.spoken import find_box, parse_dice
+from yahtzee_cluster.table import Table, open_table
+
+
+@cache
+def adviser(name: str) -> Adviser:
+    return Adviser(load_rules(name))
+
+
+def run(*arguments: object, said: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "yahtzee_cluster", "advise", *map(str, arguments)]
+    return subprocess.run(command, input=said, capture_output=True, text=True, timeout=60, check=False)
+
+
+def somewhere(rules: Rules, n_free: int, random: Random) -> tuple[Anchor, int]:
+    """A state between turns that some game comes to, and what it has scored until then."""
+    anchor, score = (rules.all_free, 0, False), 0
+    while anchor[0].bit_count() > n_free:
+        roll = random.choice(ROLLS) if random.random() < 0.7 else (random.randrange(1, 7),) * 5
+        play = random.choice(rules.plays(anchor[0], anchor[2], roll))
+        anchor, points = reference.after(rules, anchor[0], anchor[1], play)
+        score += points
+    return Anchor(*anchor), score
+
+
+def judged(rules: Rules, position: Position, need: int | None) -> dict[Keep | str, float]:
+    """What every move is worth, trying out everything: the rest of the score, or the probability to still score it."""
+    moments, maxprob = reference.moments(rules), reference.maxprob(rules)
+    free, upper, chip = position.anchor.free, position.anchor.upper or 0, position.anchor.chip
+
+    def options(roll: Keep) -> dict[str, reference.Pair]:
+        found = {}
+        for play in rules.plays(free, chip, roll):
+            after, points = reference.after(rules, free, upper, play)
+            mean, square = moments(*after) if need is None else (maxprob(*after, need - points), 0.0)
+            paid = points if need is None else 0
+            name = rules.categories[play.category].name
+            found[name] = (mean + paid, square + 2 * paid * mean + paid**2)
+        return found
+
+    assert position.roll
+    if position.rolls_left == 0:
+        return {name: worth for name, (worth, _) in options(position.roll).items()}
+    worth = {roll: reference.pick(options(roll).values()) for roll in reference.ROLLS}
+    for rolls_left in range(1, position.rolls_left + 1):
+        kept = {keep: reference.mean(reference.throws(keep), worth) for keep in reference.KEEPS}
+        if rolls_left < position.rolls_left:
+            worth = {roll: reference.pick(kept[keep] for keep in reference.keeps(roll)) for roll in reference.ROLLS}
+    return {keep: kept[keep][0] for keep in reference.keeps(position.roll)}
+
+
+def agrees(adviser: Adviser, position: Position, reach: int | None) -> None:
+    advice = adviser.advise(position, reach)
+    found = {
+        one.move.keep if one.move.category is None else one.move.category: (
+            one.expected - position.score if one.p is None else one.p
+        )
+        for one in advice
+    }
+    expected = judged(adviser.rules, position, None if reach is None else reach - position.score)
+    assert found == pytest.approx(expected, rel=1e-11, abs=1e-300)
+    worths = [one.expected if one.p is None else one.p for one in advice]
+    assert all(one >= other * (1 - 1e-11) for one, other in pairwise(worths))
+    assert [one.cost for one in advice] == pytest.approx([worths[0] - worth for worth in worths], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_rule_set_agrees_with_the_judge(name: str) -> None:
+    """In sampled positions of every rule set, all legal moves are listed, each at what trying out everything finds."""
+    random = Random(name)
+    rules = load_rules(name)
+    for rolls_left in (0, 1, 2):
+        anchor, score = somewhere(rules, 1, random)
+        agrees(adviser(name), Position(anchor, random.choice(ROLLS), rolls_left, score), None)
+
+
+@pytest.mark.parametrize("name", ["forced-joker", "yahtzee"])
+def test_two_boxes_agree_with_the_judge(name: str) -> None:
+    """With two boxes left, one of them the reason for jokers, the judge finds the same."""
+    rules = load_rules(name)
+    names = [category.name for category in rules.categories]
+    free = 1 << names.index("fours") | 1 << names.index("large-straight")
+    for roll, rolls_left in (((2, 2, 2, 2, 2), 0), ((3, 4, 4, 5, 6), 1)):
+        agrees(adviser(name), Position(Anchor(free, 55, True), roll, rolls_left, 300), None)
+
+
+def computed(rules_text: str, path: Path) -> Table:
+    rules = path.with_suffix(".toml")
+    rules.write_text(rules_text)
+    flags = ["--rules", rules, "--target", 60, "--G", 2, "--store", path]
+    command = [sys.executable, "-m", "yahtzee_cluster.run", *map(str, flags)]
+    assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0
+    return open_table(path)
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_reaching_a_score_agrees_with_the_judge(name: str, tmp_path: Path) -> None:
+    """To reach a score, every move is worth the probability that trying out everything finds."""
+    table = computed(SMALL[name], tmp_path / "table")
+    small = Adviser(table.rules, table)
+    random = Random(name)
+    for rolls_left in (0, 1, 2):
+        anchor, score = somewhere(table.rules, 2, random)
+        agrees(small, Position(anchor, random.choice(ROLLS), rolls_left, score), score + random.randrange(1, 25))
+        if score:  # reached already: what is left is the expected score
+            reached = small.advise(Position(anchor, (1, 2, 3, 4, 6), rolls_left, score), score)
+            assert {one.p for one in reached} == {1.0}
+            expected = small.advise(Position(anchor, (1, 2, 3, 4, 6), rolls_left, score))
+            assert [one.move for one in reached] == [one.move for one in expected]
+
+
+def test_best_advice_is_what_the_strategy_decides() -> None:
+    """The first move of a list is the one that the strategy behind the tables takes."""
+    rules = load_rules("yahtzee")
+    known = adviser("yahtzee").expected
+    decider = Decider(Turn(compile_moves(rules)), known.anchors, known.mean, known.second_moment)
+    random = Random(5)
+    for _ in range(20):
+        anchor, _ = somewhere(rules, random.randrange(1, 14), random)
+        lane = known.anchors.lane(anchor.free, anchor.upper or 0)
+        decisions = decider.decisions(anchor.free, anchor.chip)[:, :, lane]
+        roll = random.choice(ROLLS)
+        for stage in range(3):
+            move = adviser("yahtzee").advise(Position(anchor, roll, 2 - stage))[0].move
+            decided = decisions[stage, ROLLS.index(roll)]
+            if stage == 2:
+                assert move.category == rules.categories[decided].name
+            else:
+                assert move.keep == KEEPS[decided]
+
+
+def test_start_of_the_game() -> None:
+    """Before the first roll there is one thing to do, and it is worth what the table says."""
+    advice = adviser("yahtzee").advise(Position(Anchor(8191, 0, False)))
+    assert [one.move.words for one in advice] == ["roll all dice"]
+    assert advice[0].expected == pytest.approx(254.58960948196, rel=1e-12)
+
+
+def test_a_decision_takes_milliseconds(tmp_path: Path) -> None:
+    """Once a game is known, a list of all moves takes a few hundredths of a second, with a table on disk too."""
+    table = computed(SMALL["free"], tmp_path / "table")
+    for known, position, reach in (
+        (adviser("yahtzee"), Position(Anchor(8191, 0, False), (2, 2, 2, 5, 6), 2), None),
+        (Adviser(table.rules, table), Position(Anchor(0b1111, 0, False), (2, 2, 2, 5, 6), 2), 20),
+    ):
+        began = time.perf_counter()
+        known.advise(position, reach)
+        assert time.perf_counter() - began < 0.1
+
+
+# ----------------------------------------------------------------------------------------------- as one speaks
+
+
+@pytest.mark.parametrize("text", ["22256", "2,2,2,5,6", "6 5 2 2 2", " 2, 2 ,2 5 6\n"])
+def test_dice(text: str) -> None:
+    """Dice are understood in any order, with or without something in between."""
+    assert parse_dice(text) == (2, 2, 2, 5, 6)
+
+
+@pytest.mark.parametrize("text", ["222566", "2225", "22257", "2225x", "", "2225٦", "0,1,2,3,4"])
+def test_bad_dice(text: str) -> None:
+    """Anything but five faces is refused."""
+    with pytest.raises(UsageError, match="dice: expected 5 faces from 1 to 6, found"):
+        parse_dice(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "box"),
+    [
+        ("fh", "full-house"), ("Full House", "full-house"), ("3k", "three-of-a-kind"), ("4k", "four-of-a-kind"),
+        ("ss", "small-straight"), ("large", "large-straight"), ("6", "sixes"), ("1s", "aces"), ("YAHTZEE", "yahtzee"),
+        ("ch", "chance"), ("tr", "treys"), ("four-of-a-kind", "four-of-a-kind"), ("fours", "fours"),
+    ],
+)  # fmt: skip
+def test_boxes(text: str, box: str) -> None:
+    """A box is understood by its name, the beginning of it, its initials or its face."""
+    rules = load_rules("yahtzee")
+    assert rules.categories[find_box(text, rules)].name == box
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("f", "box: 'f' may be any of fours, fives, four-of-a-kind, full-house"), ("kings", "box: no box 'kings'; there"),
+     ("-", "box: no box '-'")],
+)  # fmt: skip
+def test_bad_boxes(text: str, complaint: str) -> None:
+    """What may mean several boxes, or none, is refused with the choice."""
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        find_box(text, load_rules("yahtzee"))
+
+
+def talk(*lines: str, known: Adviser | None = None) -> list[str]:
+    known = known or adviser("yahtzee")
+    conversation = Conversation(known, Position(Anchor(known.rules.all_free, 0, False)), Goal())
+    return [conversation.hear(line) for line in lines]
+
+
+def test_a_whole_game() -> None:
+    """Turn by turn to the end: the score is the sum of what was scored, bonuses included, and undo takes back."""
+    plays = [("11111", "yahtzee", 50), ("33344", "fh", 25), ("11111", "aces", 105), ("22222", "2", 110)]
+    plays += [("33333", "3s", 115), ("44444", "4", 120), ("55555", "5", 125 + 35), ("66666", "6", 130)]
+    plays += [("12345", "ls", 40), ("12346", "ss", 30), ("66655", "3k", 28), ("66661", "4k", 25), ("66666", "ch", 130)]
+    conversation = Conversation(adviser("yahtzee"), Position(Anchor(8191, 0, False)), Goal())
+    total = 0
+    for number, (dice, box, points) in enumerate(plays, start=1):
+        assert conversation.prompt == f"turn {number}, roll 1> "
+        conversation.hear(dice)
+        assert conversation.prompt == f"turn {number}, roll 2> "
+        conversation.hear(dice)
+        conversation.hear(dice)
+        assert conversation.prompt == f"turn {number}, box> "
+        assert "that was the last roll" in conversation.hear(dice)
+        total += points
+        answered = conversation.hear(box)
+        assert f": {points} points.\n" in answered
+        assert conversation.state.position.score == total
+    assert f"The game is over: {total} points." in answered
+    assert "the game is over" in conversation.hear("12345")
+    conversation.hear("undo")
+    assert conversation.state.position.score == total - 130
+    for _ in range(4 * 13 - 1):
+        conversation.hear("u")
+    assert "nothing to take back" in conversation.hear("undo")
+    assert conversation.state.position == Position(Anchor(8191, 0, False))
+
+
+def test_what_makes_no_sense_changes_nothing() -> None:
+    """Every word that cannot be followed is answered with a reason, and the game stands as before."""
+    answers = talk("fh", "goal win", "goal beat 200", "goal reach x", "222222", "zz", "66666", "undo", "?", "card", "")
+    for said, expected in zip(
+        answers,
+        ["no dice are on the table yet", "goal: expected `expected`, `beat N` or `reach N`", "needs a table", "goal: ",
+         "dice: expected 5 faces", "box: no box 'zz'", "keep all dice", "Playing for the highest", "undo", "free: aces",
+         "254.5896 expected"],
+        strict=True,
+    ):  # fmt: skip
+        assert expected in said
+
+
+def test_forced_boxes() -> None:
+    """A box that the joker rule closes is refused with the reason; a used one too."""
+    answers = talk("44444", "yahtzee", "44444", "fh", "4", "11111", "yahtzee", known=adviser("forced-joker"))
+    assert "full-house is not open to this roll while another box has to take it" in answers[3]
+    assert "fours: 120 points" in answers[4]
+    assert "yahtzee is used" in answers[6]
+
+
+def test_goals(tmp_path: Path) -> None:
+    """To beat a score is to reach one more; a goal beyond the table is refused."""
+    assert (parse_goal("beat 250"), parse_goal("reach 250"), parse_goal("expected")) == (Goal(251), Goal(250), Goal())
+    table = computed(SMALL["plain"], tmp_path / "table")
+    answers = talk("goal beat 20", "22256", "goal reach 61", known=Adviser(table.rules, table))
+    value = table.value(Anchor(table.rules.all_free, 0, False), 21)
+    assert f"Playing for at least 21 points: {100 * value:.6g} % of reaching it" in answers[0]
+    assert answers[1].splitlines()[0].split() == ["goal", "expected", "cost"]
+    assert "61 points are still needed, and this table goes up to 60" in answers[2]
+
+
+# --------------------------------------------------------------------------------------------- from the shell
+
+
+def test_one_shot() -> None:
+    """One position: every legal move, best first, as a list and as JSON."""
+    flags = ["--used", "aces,full-house", "--upper", "3", "--dice", "2,2,2,5,6", "--rolls-left", "2"]
+    found = json.loads(run(*flags, "--json", "--score-so-far", "28").stdout)
+    assert (found["used"], found["dice"], found["rolls_left"]) == (["aces", "full-house"], [2, 2, 2, 5, 6], 2)
+    keeps = [tuple(move["keep"]) for move in found["moves"]]
+    assert set(keeps) == set(reference.keeps((2, 2, 2, 5, 6)))
+    assert keeps[0] == (2, 2, 2)
+    expected = adviser("yahtzee").advise(Position(Anchor(8191 ^ 1 ^ 256, 3, False), (2, 2, 2, 5, 6), 2, 28))
+    assert [move["expected"] for move in found["moves"]] == [one.expected for one in expected]
+    assert run(*flags, "--score-so-far", "28").stdout == listing(expected) + "\n"
+    boxes = json.loads(run("--dice", "22256", "--rolls-left", "0", "--json").stdout)["moves"]
+    assert {move["category"] for move in boxes} == {box.name for box in load_rules("yahtzee").categories}
+
+
+def test_beat(tmp_path: Path) -> None:
+    """With a table, the best move to beat a score, and what it costs in points."""
+    table = computed(SMALL["free"], tmp_path / "table")
+    flags = ["--store", table.path, "--dice", "11256", "--rolls-left", "1", "--score-so-far", "0", "--json"]
+    found = json.loads(run(*flags, "--beat", "10").stdout)
+    assert found["reach"] == 11
+    assert found == json.loads(run(*flags, "--reach", "11").stdout)
+    assert found["moves"][0]["p"] >= found["moves"][-1]["p"]
+    assert "p" not in json.loads(run(*flags).stdout)["moves"][0]
+
+
+def test_talk_at_the_shell() -> None:
+    """Lines on stdin are a conversation; its end is the end of the program."""
+    result = run("--rules", "yacht", said="22256\n22266\n22266\nfh\nquit\n")
+    assert result.returncode == 0
+    assert result.stdout.endswith("\n18 points.\n")
+    assert run("--rules", "yacht").stdout.endswith("\n0 points.\n")
+
+
+LINES = [
+    ("- x x x x x x x x x x - x 62 False 2 1 2 2 2 6", ("keep", (2, 2, 2))),
+    ("- x x x x x x x x x x - x 62 False 3 9 9 9 9 9", ("roll", None)),
+    ("- - - - - - - - - - - - - 0 False 1 4 4 4 1 2", ("keep", (4, 4, 4))),
+    ("x x x x x x x x x x x x - 63 True 0 3 3 3 3 3", ("score", None)),
+]
+REFUSED = [
+    ("nonsense", "expected 13 marks, upper total, True or False, rerolls left and five dice: 21 words, found 1"),
+    ("- x x x x x x x x x x - x 62 False 2 1 2 2 2 7", "dice: expected 5 faces"),
+    ("- x x x x x x x x x x - x 62 Maybe 2 1 2 2 2 6", "bonus active: expected True or False, found 'Maybe'"),
+    ("- x x x x x x x x x x - x 62 True 2 1 2 2 2 6", "chip: the Yahtzee box is not used"),
+    ("- x x x x x x x x x x - x 101 False 2 1 2 2 2 6", "cannot bring an upper total of 101"),
+    ("- x x x x x x x x x x - x -1 False 2 1 2 2 2 6", "upper total: expected a whole number, found '-1'"),
+    ("- x x x x x x x x x x - o 62 False 2 1 2 2 2 6", "marks: expected x for a used box and - for a free one"),
+    ("- x x x x x x x x x x - x 62 False 4 1 2 2 2 6", "rerolls left: expected 0, 1, 2 or 3, found '4'"),
+    ("x x x x x x x x x x x x x 62 False 2 1 2 2 2 6", "no box is free: the game is over"),
+]
+
+
+def test_lines() -> None:
+    """Lines of the Haskell solver's protocol are answered one by one, bad ones with a reason; nothing crashes."""
+    known = adviser("no-joker")
+    for line, (verb, keep) in LINES:
+        value, words = answer(line, known).split(" ", 1)
+        assert words.startswith(verb)
+        assert float(value) > 0
+        assert keep is None or words == f"keep {' '.join(map(str, keep))}"
+    extra_yahtzee = answer(LINES[-1][0], known)
+    assert extra_yahtzee == "115.000000 score chance for 115"
+    result = run("--lines", said="\n".join([line for line, _ in LINES + REFUSED]) + "\n")
+    answers = result.stdout.splitlines()
+    assert answers[: len(LINES)] == [answer(line, known) for line, _ in LINES]
+    for number, (said, (_, reason)) in enumerate(zip(answers[len(LINES) :], REFUSED, strict=True), len(LINES) + 1):
+        assert said.startswith(f"error: line {number}: ")
+        assert reason in said
+    assert (result.returncode, result.stderr) == (
+        2,
+        f"yahtzee-cluster: lines that could not be answered: {len(REFUSED)}\n",
+    )
+    assert run("--lines", said=LINES[0][0] + "\n").stdout == answers[0] + "\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (["--dice", "222566", "--rolls-left", "1"], "dice: expected 5 faces from 1 to 6, found '222566'"),
+        (["--used", "aces,aces", "--upper", "3"], "used: aces is named twice"),
+        (["--used", "aces", "--upper", "6"], "cannot bring an upper total of 6"),
+        (["--used", "aces"], "upper: say how many points the used upper categories hold"),
+        (["--chip"], "chip: the Yahtzee box is not used"),
+        (["--dice", "12345"], "rolls left: say how often the dice may still be rolled"),
+        (["--dice", "12345", "--rolls-left", "3"], "--rolls-left: invalid choice: 3"),
+        (["--used", "aces", "--upper", "3", "--score-so-far", "2"], "score so far: expected at least the 3 points"),
+        (["--beat", "200", "--dice", "12345", "--rolls-left", "1"], "needs a table of probabilities: name one with"),
+        (["--beat", "200", "--goal", "expected"], "not allowed with argument"),
+        (["--store", "nowhere"], "nowhere: holds no table"),
+        (["--rules", "poker"], "no such rule set or file"),
+    ],
+)
+def test_refusals(flags: list[str], complaint: str) -> None:
+    """Positions that do not exist, and goals that cannot be judged, are refused in one line."""
+    result = run(*flags)
+    assert (result.returncode, result.stdout) == (2, ""), result.stderr
+    assert complaint in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_help() -> None:
+    """The help has an example for each way to ask."""
+    shown = " ".join(run("--help").stdout.split())
+    for flag in ("--beat 250", "--dice 2,2,2,5,6", "--lines", "--json"):
+        assert flag in shown
+
+
+def test_small_rules_parse() -> None:
+    """A game without upper bonus or chip can be advised on, too."""
+    rules = parse_rules(SMALL["plain"], "plain")
+    advice = Adviser(rules).advise(Position(Anchor(rules.all_free, 0, False), (1, 1, 3, 3, 6), 0))
+    assert {one.move.category: one.move.points for one in advice} == {"any": 14, "pairs": 8, "low": 0}
+    assert INDEX[(1, 1, 3, 3, 6)]

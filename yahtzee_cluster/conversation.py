@@ -1,0 +1,240 @@
+"""Advice in words: at a terminal, turn by turn, and line by line for other programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+from yahtzee_cluster.advice import START_OF_TURN, Advice, Adviser, Position
+from yahtzee_cluster.dice import Keep
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, shown
+from yahtzee_cluster.spoken import anchor_of, find_box, parse_dice
+
+SHOWN = 5
+HELP = """\
+22256            the dice you see, in any order
+fh               score them there; 3k, ls, 6, yahtzee, or any name in full
+all              every legal move, not only the best
+goal beat 250    play to score more than 250; also `goal reach 250`, `goal expected`
+card             the boxes that are free, and the score
+undo             take back the last dice or box
+quit             leave"""
+
+
+def listing(advice: list[Advice], most: int | None = None) -> str:
+    """The best moves, each with what it is worth and what it costs."""
+    rows = [(one.move.words, *_figures(one), _cost(one)) for one in advice[:most]]
+    heading = ("", *(["goal"] if advice[0].p is not None else []), "expected", "cost")
+    rows = [heading, *rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(heading))]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _figures(advice: Advice) -> tuple[str, ...]:
+    expected = f"{advice.expected:.4f}"
+    return (expected,) if advice.p is None else (f"{100 * advice.p:.6g} %", expected)
+
+
+def _cost(advice: Advice) -> str:
+    if advice.cost == 0:
+        return ""
+    return f"-{advice.cost:.3g}" if advice.p is None else f"-{100 * advice.cost:.3g} %"
+
+
+# ---------------------------------------------------------------------------------------------- at a terminal
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is played for: at least some score, or the highest expected score."""
+
+    reach: int | None = None
+
+    @property
+    def words(self) -> str:
+        """As one says it."""
+        return "the highest expected score" if self.reach is None else f"at least {self.reach} points"
+
+
+@dataclass(frozen=True)
+class State:
+    """All that a word of the player can change."""
+
+    position: Position
+    goal: Goal
+
+
+class Conversation:
+    """A game, as somebody plays it who types what the dice show and where they score."""
+
+    def __init__(self, adviser: Adviser, position: Position, goal: Goal) -> None:
+        self._adviser = adviser
+        self._states = [State(position, goal)]
+
+    @property
+    def state(self) -> State:
+        """Where the game stands."""
+        return self._states[-1]
+
+    @property
+    def prompt(self) -> str:
+        """What is asked for next."""
+        position = self.state.position
+        turn = self._adviser.rules.all_free.bit_count() - position.anchor.free.bit_count() + 1
+        if position.rolls_left == 0:
+            return f"turn {turn}, box> "
+        return f"turn {turn}, roll {START_OF_TURN - position.rolls_left + 1}> "
+
+    def hear(self, line: str) -> str:
+        """Take in what the player says; return what there is to answer. What makes no sense changes nothing."""
+        word, _, rest = line.strip().lower().partition(" ")
+        answers: dict[str, Callable[[], str]] = {
+            "?": lambda: HELP,
+            "all": lambda: self.advice(None),
+            "card": self._card,
+        }
+        try:
+            if word in answers:
+                return answers[word]()
+            said = ""
+            if word == "goal":
+                self._enter(replace(self.state, goal=parse_goal(rest)))
+            elif word in {"undo", "u"}:
+                self._undo()
+            elif word[:1].isdigit() and len(line.strip()) > 2:
+                self._throw(parse_dice(line))
+            elif word:
+                said = self._score(find_box(line, self._adviser.rules))
+            return said + self.advice()
+        except YahtzeeClusterError as error:
+            return f"{error} (`?` lists what can be said)"
+
+    def advice(self, most: int | None = SHOWN) -> str:
+        """What to do now."""
+        position, goal = self.state.position, self.state.goal
+        if not position.anchor.free:
+            return f"The game is over: {position.score} points."
+        advice = self._adviser.advise(position, goal.reach)
+        if position.roll is None:
+            figures = " of reaching it, ".join(_figures(advice[0]))
+            return f"{self._card()}\nPlaying for {goal.words}: {figures} expected."
+        return listing(advice, most)
+
+    def _card(self) -> str:
+        rules, position = self._adviser.rules, self.state.position
+        boxes = [category.name for c, category in enumerate(rules.categories) if position.anchor.free >> c & 1]
+        upper = f", {position.anchor.upper or 0} of them above" if rules.upper_bonus else ""
+        return f"{position.score} points{upper}; free: {', '.join(boxes) or 'nothing'}"
+
+    def _throw(self, roll: Keep) -> None:
+        position = self.state.position
+        if not position.anchor.free:
+            raise UsageError("the game is over")
+        if position.rolls_left == 0:
+            raise UsageError("that was the last roll: say where to score it")
+        self._enter(replace(self.state, position=replace(position, roll=roll, rolls_left=position.rolls_left - 1)))
+
+    def _score(self, category: int) -> str:
+        position = self.state.position
+        if position.roll is None:
+            raise UsageError("no dice are on the table yet")
+        after, points = self._adviser.score(position.anchor, position.roll, category)
+        self._enter(replace(self.state, position=Position(after, score=position.score + points)))
+        name = self._adviser.rules.categories[category].name
+        return f"{name}: {points} points.\n"
+
+    def _undo(self) -> None:
+        if len(self._states) == 1:
+            raise UsageError("nothing to take back")
+        self._states.pop()
+
+    def _enter(self, state: State) -> None:
+        self._adviser.check(state.position, state.goal.reach)  # a goal that cannot be judged is refused at once
+        self._states.append(state)
+
+
+def parse_goal(text: str) -> Goal:
+    """`expected`, `beat 250` or `reach 250`."""
+    match text.split():
+        case ["expected"]:
+            return Goal()
+        case ["beat", number] if number.isdecimal() and len(number) < 10:
+            return Goal(int(number) + 1)
+        case ["reach", number] if number.isdecimal() and len(number) < 10:
+            return Goal(int(number))
+    raise UsageError(f"goal: expected `expected`, `beat N` or `reach N`, found {shown(text)}")
+
+
+def talk(conversation: Conversation) -> str:
+    """Talk until the player has enough, or the game is over; return the last word."""
+    if sys.stdin.isatty():
+        with suppress(ImportError):
+            import_module("readline")  # lets the player edit what is typed
+    print(conversation.advice(), flush=True)
+    while conversation.state.position.anchor.free:
+        try:
+            line = input(conversation.prompt if sys.stdin.isatty() else "")
+        except EOFError:
+            break
+        if line.strip().lower() in {"q", "quit", "exit"}:
+            break
+        print(conversation.hear(line), flush=True)
+    return f"{conversation.state.position.score} points."
+
+
+# ------------------------------------------------------------------------------------------------ line by line
+
+
+def answer_lines(adviser: Adviser) -> None:
+    """Answer every line of stdin with one on stdout; a line that makes no sense with the reason."""
+    n_refused = 0
+    for number, line in enumerate(sys.stdin, start=1):
+        try:
+            print(answer(line, adviser), flush=True)
+        except UsageError as error:
+            n_refused += 1
+            print(f"error: line {number}: {error}", flush=True)
+    if n_refused:
+        raise UsageError(f"lines that could not be answered: {n_refused}")
+
+
+def answer(line: str, adviser: Adviser) -> str:
+    """What to do in the position that a line states: the expected rest of the score, and the move in words."""
+    advice = adviser.advise(parse_line(line, adviser))[0]
+    return f"{advice.expected:.6f} {advice.move.words}"
+
+
+def parse_line(line: str, adviser: Adviser) -> Position:
+    """The position that a line states.
+
+    A mark for each box, `x` if it is used and `-` if not; the points in the upper boxes; whether further Yahtzees pay a
+    bonus, `True` or `False`; how many rerolls are left, 3 before the first roll; five dice.
+    """
+    rules = adviser.rules
+    words, n_boxes = line.split(), len(rules.categories)
+    if len(words) != n_boxes + 8:
+        raise UsageError(
+            f"expected {n_boxes} marks, upper total, True or False, rerolls left and five dice: "
+            f"{n_boxes + 8} words, found {len(words)}"
+        )
+    marks, (upper, active, left, *dice) = words[:n_boxes], words[n_boxes:]
+    if not set(marks) <= {"x", "-"}:
+        raise UsageError(f"marks: expected x for a used box and - for a free one, found {shown(' '.join(marks))}")
+    if not (upper.isdecimal() and len(upper) < 10):
+        raise UsageError(f"upper total: expected a whole number, found {shown(upper)}")
+    if active not in {"True", "False"}:
+        raise UsageError(f"bonus active: expected True or False, found {shown(active)}")
+    if left not in {"0", "1", "2", "3"}:
+        raise UsageError(f"rerolls left: expected 0, 1, 2 or 3, found {shown(left)}")
+    used = sum(1 << box for box, mark in enumerate(marks) if mark == "x")
+    anchor = anchor_of(adviser.anchors, used, int(upper), active == "True")
+    if int(left) == START_OF_TURN:
+        return Position(anchor)
+    return Position(anchor, parse_dice(" ".join(dice)), int(left))

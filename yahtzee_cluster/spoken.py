@@ -1,0 +1,80 @@
+"""Positions as people state them: dice, boxes and scorecards, read from what they type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from yahtzee_cluster.anchors import Anchor, Anchors
+from yahtzee_cluster.dice import FACES, N_DICE, Keep
+from yahtzee_cluster.errors import UsageError, shown
+from yahtzee_cluster.rules import Category, Rules
+
+DIGIT_OF = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
+FILLERS = {"of", "a", "the"}
+
+
+def parse_dice(text: str) -> Keep:
+    """Five dice: `22256`, `2,2,2,5,6` or `2 2 2 5 6`, in any order."""
+    dice = sorted(re.sub(r"[\s,]+", "", text))
+    if len(dice) != N_DICE or not all(die in map(str, FACES) for die in dice):
+        raise UsageError(f"dice: expected {N_DICE} faces from {FACES[0]} to {FACES[-1]}, found {shown(text.strip())}")
+    return tuple(map(int, dice))
+
+
+def find_box(text: str, rules: Rules) -> int:
+    """The category that is meant: its name, the beginning of it, its initials (`fh`, `3k`), or its face (`6`)."""
+    said = re.sub(r"[\W_]+", "", text.lower())
+    for matches in (
+        [c for c, category in enumerate(rules.categories) if said in _short_forms(category)],
+        [c for c, category in enumerate(rules.categories) if said and _plain(category).startswith(said)],
+    ):
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            names = ", ".join(rules.categories[c].name for c in matches)
+            raise UsageError(f"box: {shown(text.strip())} may be any of {names}")
+    raise UsageError(f"box: no box {shown(text.strip())}; there are {', '.join(names_of(rules.all_free, rules))}")
+
+
+def _plain(category: Category) -> str:
+    return re.sub(r"[\W_]+", "", category.name.lower())
+
+
+def _short_forms(category: Category) -> set[str]:
+    words = [word for word in re.split(r"[\W_]+", category.name.lower()) if word not in FILLERS]
+    forms = {_plain(category)}
+    if len(words) > 1:
+        forms.add("".join(DIGIT_OF.get(word, word)[:1] for word in words))
+    return forms | {f"{category.face}", f"{category.face}s"} if category.face else forms
+
+
+def names_of(categories: int, rules: Rules) -> list[str]:
+    """The names of some categories."""
+    return [category.name for index, category in enumerate(rules.categories) if categories >> index & 1]
+
+
+def parse_used(names: Iterable[str], rules: Rules) -> int:
+    """The used categories, as a set; each is named once, and in full."""
+    known = [category.name for category in rules.categories]
+    used = 0
+    for name in names:
+        if name not in known:
+            raise UsageError(f"used: no category {shown(name)}; there are {', '.join(known)}")
+        if used >> known.index(name) & 1:
+            raise UsageError(f"used: {name} is named twice")
+        used |= 1 << known.index(name)
+    return used
+
+
+def anchor_of(anchors: Anchors, used: int, upper: int | None, chip: bool) -> Anchor:
+    """The state between turns in which these categories are used, if play leads there; its upper total is as stated."""
+    rules = anchors.rules
+    free = rules.all_free & ~used
+    if upper is None and anchors.bonus and used & ~rules.lower_boxes:
+        raise UsageError("upper: say how many points the used upper categories hold, with --upper")
+    if chip and anchors.place[free, 1] < 0:
+        raise UsageError("chip: the Yahtzee box is not used, or this game has no use for it")
+    anchor = Anchor(free, upper or 0, chip)
+    anchors.reachable(anchor)
+    return anchor
