@@ -48,9 +48,9 @@ lint: setup
 types: setup
 	@$(BIN)/mypy
 
-checked-kernels: setup
-	@tools/checked-kernels.sh debug
-	@tools/checked-kernels.sh sanitize
+checked-kernels: checked-debug checked-sanitize
+checked-%: setup
+	@tools/checked-kernels.sh $*
 
 bench: setup ## measure kernels and jobs and print JSON lines (three minutes)
 	@$(BIN)/python benchmarks/bench.py

@@ -12,6 +12,17 @@ class Needs:
     def __init__(self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64]) -> None: ...
     def solve(self, free: int, successors: Sequence[NDArray[np.float64] | None], out: NDArray[np.float64]) -> None: ...
 
+class Scores(Needs):
+    def __init__(
+        self,
+        turn: Turn,
+        anchors: Anchors,
+        length: NDArray[np.int32],
+        offset: NDArray[np.int64],
+        mean: NDArray[np.float64],
+        second: NDArray[np.float64],
+    ) -> None: ...
+
 class Followed(Needs):
     def __init__(
         self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64], decider: Decider

@@ -25,8 +25,10 @@ cdef class Needs:
     cdef const int32_t[::1] lengths
     cdef const int64_t[::1] offsets
     cdef const int64_t[::1] n_values
+    cdef int n_rows
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, *_):
+        self.n_rows = 1
         self.turn = turn
         self.layout = Layout(turn, anchors)
         lengths = check("length", length, np.int32, (self.layout.n_places,)).copy()
@@ -46,7 +48,7 @@ cdef class Needs:
         cdef Turn turn = self.turn
         if not 0 < free <= turn.all_free:
             raise KernelArgumentError(f"free: expected 1 to {turn.all_free}, found {free}")
-        cdef double[::1] rows = check_output("out", out, (self.n_values[free],))
+        cdef double[::1] rows = check_output("out", out, (self.n_rows * self.n_values[free],))
         cdef const double[::1] successor
         cdef const double *reads[YC_CATEGORIES]
         cdef int c, chip
@@ -54,7 +56,7 @@ cdef class Needs:
         for c in range(turn.tables.n_categories):
             reads[c] = NULL
             if free >> c & 1:
-                size = self.n_values[free ^ (1 << c)]
+                size = self.n_rows * self.n_values[free ^ (1 << c)]
                 successor = check(f"successors[{c}]", successors[c], np.float64, (size,))
                 if size:
                     reads[c] = &successor[0]
@@ -126,3 +128,56 @@ cdef class Followed(Needs):
                 outs[0] = &rows[self.offsets[at]]
                 turn.run.follow(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, self.lengths[at],
                                 &self.decided[0], 1, outs)
+
+
+cdef class Scores(Needs):
+    """The highest probabilities, and the score of who plays for them: of three rows for each anchor, one after the other
+    for the whole set, the second has the mean of what is still scored, the third the second moment.
+
+    Among equally probable plays the highest mean decides, then the largest second moment. Whoever has reached the need,
+    or cannot any more, plays for the highest mean, whose moments are `mean` and `second`.
+    """
+
+    cdef const double[::1] mean
+    cdef const double[::1] second
+
+    def __cinit__(self, Turn turn not None, anchors, length, offset, mean, second):
+        self.n_rows = 3
+        self.mean = check("mean", mean, np.float64, (self.layout.n_places,))
+        self.second = check("second", second, np.float64, (self.layout.n_places,))
+
+    cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil:
+        cdef double *outs[3]
+        cdef Py_ssize_t at
+        cdef int lane, row
+        turn.prepare(free, chip, False)  # fewer points may well leave a higher mean to who needs them for another goal
+        turn.criteria.n = 3
+        for lane in range(self.layout.n_lanes[free]):
+            at = self.layout.place[free, chip] + lane
+            if self.lengths[at] > 0:
+                self.look_up_scores(turn, free, chip, lane, reads)
+                for row in range(3):
+                    outs[row] = &rows[row * self.n_values[free] + self.offsets[at]]
+                turn.run.best(&turn.program, &turn.criteria, &turn.scratch, self.lengths[at], outs)
+
+    cdef void look_up_scores(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
+        """Where every outcome of a free category leads from one anchor, by all three criteria."""
+        cdef const double *row
+        cdef Py_ssize_t n_values, to = 0
+        cdef int o, c
+        cdef double paid
+        cdef yc_source *source
+        self.look_up(turn, free, chip, lane, reads)
+        for o in range(turn.n_outcomes):
+            c = turn.outcomes[o].category
+            if not free >> c & 1:
+                continue
+            self.layout.lead(&turn.outcomes[o], free, chip, lane, &to)
+            source = &turn.criteria.sources[0][o]
+            paid = -source.shift
+            n_values = self.n_values[free ^ (1 << c)]
+            row = source.row + n_values
+            turn.criteria.sources[1][o] = yc_source(row, source.shift, source.length, self.mean[to], self.mean[to], 0.0,
+                                                    paid)
+            turn.criteria.sources[2][o] = yc_source(row + n_values, source.shift, source.length, self.second[to],
+                                                    self.second[to], 2.0 * paid, paid * paid)

@@ -53,8 +53,8 @@ def judged(rules: Rules, position: Position, need: int | None) -> dict[Keep | st
     moments, maxprob = reference.moments(rules), reference.maxprob(rules)
     free, upper, chip = position.anchor.free, position.anchor.upper or 0, position.anchor.chip
 
-    def options(roll: Keep) -> dict[str, reference.Pair]:
-        found = {}
+    def options(roll: Keep) -> dict[str, reference.Row]:
+        found: dict[str, reference.Row] = {}
         for play in rules.plays(free, chip, roll):
             after, points = reference.after(rules, free, upper, play)
             mean, square = moments(*after) if need is None else (maxprob(*after, need - points), 0.0)
@@ -70,7 +70,7 @@ def judged(rules: Rules, position: Position, need: int | None) -> dict[Keep | st
     for rolls_left in range(1, position.rolls_left + 1):
         kept = {keep: reference.mean(reference.throws(keep), worth) for keep in reference.KEEPS}
         if rolls_left < position.rolls_left:
-            worth = {roll: reference.pick(kept[keep] for keep in reference.keeps(roll)) for roll in reference.ROLLS}
+            worth = reference.kept_best(kept)
     return {keep: kept[keep][0] for keep in reference.keeps(position.roll)}
 
 

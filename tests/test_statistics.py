@@ -94,8 +94,8 @@ def judged(rules: Rules) -> tuple[list[float], list[list[float]]]:
         if not free:
             return (0.0,) * (n + n * n)
 
-        def options(roll: reference.Roll) -> list[tuple[reference.Pair, reference.Row]]:
-            found = []
+        def options(roll: reference.Roll) -> list[tuple[reference.Row, reference.Row]]:
+            found: list[tuple[reference.Row, reference.Row]] = []
             for play in rules.plays(free, chip, roll):
                 anchor, points = reference.after(rules, free, upper, play)
                 mean, square = moments(*anchor)

@@ -87,6 +87,37 @@ def test_distributions_are_the_judge_s(name: str, tmp_path: Path) -> None:
     assert mean - 1e-5 * (beyond > 0) - 1e-12 <= table.curve()[1:].sum() <= mean + 1e-12
 
 
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
+    """Probability, mean and second moment of who plays for a need are what trying out everything finds."""
+    table = computed(name, "scores", tmp_path / "table")
+    rules = table.rules
+    start = Anchor(rules.all_free, 0, False)
+    judge = reference.maxprob_scores(rules)
+    means, deviations = table.score_curve()
+    for need in (1, 12, 17):
+        p, mean, second = judge(rules.all_free, 0, False, need)
+        assert table.value(start, need) == pytest.approx(p, rel=1e-12, abs=0)
+        assert table.moments(start, need) == pytest.approx((mean, second), rel=1e-12)
+        assert (means[need], deviations[need]) == pytest.approx((mean, (second - mean**2) ** 0.5), rel=1e-9)
+    verdict = verify(table, n_sampled=4, seed=7)
+    assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, 12)
+    probabilities = computed(name, "maxprob", tmp_path / "probabilities")
+    assert np.array_equal(table.curve(), probabilities.curve())
+    with pytest.raises(UsageError, match="holds maxprob, not the scores of who plays for a need"):
+        probabilities.moments(start, 12)
+
+
+def test_wrong_scores_are_found(tmp_path: Path) -> None:
+    """Moments that no score has, and moments that are another's, are found."""
+    table = computed("plain", "scores", tmp_path / "table")
+    n = table.store.block(table.store.partition.class_of(0b111))[0b111].size // 3
+    lower = np.repeat([1.0, 0.9, 1.0], n)
+    assert "and the judge finds" in changed(table, 0b111, lambda values: values * lower)[0]
+    assert "holds moments that no score has" in changed(table, 0b111, lambda values: values / lower**9)[0]
+    assert "no probabilities" in changed(table, 0b111, lambda values: values + np.repeat([1.0, 0.0, 0.0], n))[0]
+
+
 def test_statistics(tmp_path: Path) -> None:
     """Percentiles come from a table of distributions, and of no other."""
     table = computed("exact", "distribution", tmp_path / "table")

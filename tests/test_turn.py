@@ -1,6 +1,5 @@
 """The turn's operators, judged by the plainest Python."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -21,7 +20,6 @@ from yahtzee_cluster.rules import Rules, load_rules
 
 NAMES = ("yahtzee", "forced-joker", "yatzy")
 Values = NDArray[np.float64]
-Triple = tuple[float, float, float]
 
 
 @cache
@@ -175,29 +173,6 @@ def test_follow_agrees_with_the_judge(n_decided: int) -> None:
             assert answer[lane] == pytest.approx(reference.decided_turn(scored, later, first), rel=1e-13, abs=0)
 
 
-def judged_by_three(worth: Callable[[tuple[int, ...]], list[Triple]]) -> Triple:
-    """A turn in which three criteria decide, one after the other, as the judge would play it."""
-
-    def pick(options: list[Triple]) -> Triple:
-        found: list[float] = []
-        for criterion in range(3):
-            best = max(option[criterion] for option in options)
-            found.append(best)
-            options = [option for option in options if option[criterion] >= best - reference.TIE * abs(best)]
-        return found[0], found[1], found[2]
-
-    def mean(keep: tuple[int, ...], of: dict[tuple[int, ...], Triple]) -> Triple:
-        throws = reference.throws(keep).items()
-        first, second, third = (sum(chance * of[roll][c] for roll, chance in throws) for c in range(3))
-        return first, second, third
-
-    of = {roll: pick(worth(roll)) for roll in ROLLS}
-    for _ in range(2):
-        kept = {keep: mean(keep, of) for keep in reference.KEEPS}
-        of = {roll: pick([kept[keep] for keep in reference.keeps(roll)]) for roll in ROLLS}
-    return mean((), of)
-
-
 @pytest.mark.parametrize("merge_zeros", [False, True])
 def test_three_criteria_agree_with_the_judge(merge_zeros: bool) -> None:
     """Each criterion decides among the plays that tie in all before it, within the turn as at its end."""
@@ -211,10 +186,10 @@ def test_three_criteria_agree_with_the_judge(merge_zeros: bool) -> None:
     outcomes = {roll: outcome(turn, rules, free, chip, roll) for roll in ROLLS}
     for lane in range(2):
 
-        def worth(roll: tuple[int, ...], lane: int = lane) -> list[Triple]:
-            return [(values[0][o, lane], values[1][o, lane], values[2][o, lane]) for o in outcomes[roll].values()]
+        def worth(roll: tuple[int, ...], lane: int = lane) -> list[reference.Row]:
+            return [tuple(criterion[o, lane] for criterion in values) for o in outcomes[roll].values()]
 
-        judged = judged_by_three(worth)
+        judged = reference.best_turn(worth)
         assert [criterion[lane] for criterion in found] == pytest.approx(judged, rel=1e-13, abs=0)
 
 
@@ -274,7 +249,7 @@ def test_ties_are_broken_as_documented() -> None:
     assert (turn.choose(free, chip, np.ones_like(values))[:2, :, 0] == np.arange(210, 462)).all()
     outcomes = {roll: outcome(turn, rules, free, chip, roll) for roll in ROLLS}
     for lane in range(5):
-        worth = {}
+        worth: dict[tuple[int, ...], reference.Row] = {}
         for place, roll in enumerate(ROLLS):
             options = {category: values[o, lane] for category, o in outcomes[roll].items()}
             worth[roll] = (max(options.values()), 0.0)

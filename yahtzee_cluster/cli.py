@@ -244,6 +244,8 @@ def _value(options: argparse.Namespace) -> str:
         if options.need is None:
             raise UsageError("need: say how many points are still needed, with --need")
         found: dict[str, Any] = {"need": options.need, "p": table.value(anchor, options.need)}
+        if table.objective == "scores":
+            found |= zip(("mean", "second_moment"), table.moments(anchor, options.need), strict=True)
     else:
         mean, second_moment = table.moments(anchor)
         found = {"mean": mean, "second_moment": second_moment}
@@ -307,10 +309,13 @@ def _curve(options: argparse.Namespace) -> str:
     from yahtzee_cluster.table import open_table
 
     table = open_table(options.store)
-    curve = table.curve().tolist()
+    columns = {"p": table.curve()}
+    if table.objective == "scores":
+        columns["mean"], columns["std"] = table.score_curve()
     if options.json:
-        return json.dumps({"target": table.target, "p": curve})
-    return "\n".join(f"{score:>5}  {p:.12g}" for score, p in enumerate(curve))
+        return json.dumps({"target": table.target} | {name: column.tolist() for name, column in columns.items()})
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return "\n".join(f"{s:>5}  {'  '.join(f'{x:<16.12g}' for x in row)}".rstrip() for s, row in enumerate(rows))
 
 
 def _status(options: argparse.Namespace) -> str:

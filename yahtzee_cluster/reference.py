@@ -13,10 +13,8 @@ from itertools import combinations, product
 from yahtzee_cluster.rules import Play, Rules
 
 Roll = tuple[int, ...]
-Pair = tuple[float, float]
-"""A value, and a second one that decides among equal values."""
-
 Row = tuple[float, ...]
+"""A value, then others that decide among equal ones, one after the other."""
 
 Anchor = tuple[int, int, bool]
 """Free categories, upper total, chip."""
@@ -42,62 +40,63 @@ def keeps(roll: Roll) -> frozenset[Roll]:
 
 
 ROLLS = tuple(throws(()))
-KEEPS = tuple({keep for roll in ROLLS for keep in keeps(roll)})
+KEEPS = sorted({keep for roll in ROLLS for keep in keeps(roll)}, key=lambda keep: (len(keep), keep))
 
 
-def pick(options: Iterable[Pair]) -> Pair:
-    """The highest value, and the highest second value among those that tie with it."""
+def pick(options: Iterable[Row]) -> Row:
+    """The highest value, the highest second value among those that tie with it, and so on."""
     listed = list(options)
-    best = max(value for value, _ in listed)
-    return best, max(second for value, second in listed if value >= best - TIE * abs(best))
+    found = []
+    for criterion in range(len(listed[0])):
+        best = max(option[criterion] for option in listed)
+        listed = [option for option in listed if option[criterion] >= best - TIE * abs(best)]
+        found.append(best)
+    return tuple(found)
 
 
-def mean(throw: dict[Roll, float], of: dict[Roll, Pair]) -> Pair:
-    return (
-        sum(chance * of[roll][0] for roll, chance in throw.items()),
-        sum(chance * of[roll][1] for roll, chance in throw.items()),
-    )
+def mean(throw: dict[Roll, float], of: dict[Roll, Row]) -> Row:
+    columns = zip(*(of[roll] for roll in throw), strict=True)
+    return tuple(sum(chance * x for chance, x in zip(throw.values(), column, strict=True)) for column in columns)
 
 
-def best_turn(options: Callable[[Roll], Iterable[Pair]]) -> Pair:
+def kept_best(kept: dict[Roll, Row]) -> dict[Roll, Row]:
+    """What the best that can be kept of some dice is worth: all of them, or the best without one of them."""
+    best: dict[Roll, Row] = {}
+    for keep in KEEPS:
+        fewer = {keep[:n] + keep[n + 1 :] for n in range(len(keep))}
+        best[keep] = pick([kept[keep], *(best[rest] for rest in fewer)])
+    return best
+
+
+def best_turn(options: Callable[[Roll], Iterable[Row]]) -> Row:
     """The value of a turn played best, when `options` lists what scoring each roll can be worth."""
     worth = {roll: pick(options(roll)) for roll in ROLLS}
     for _ in range(2):
-        kept = {keep: mean(throws(keep), worth) for keep in KEEPS}
-        worth = {roll: pick(kept[keep] for keep in keeps(roll)) for roll in ROLLS}
+        worth = kept_best({keep: mean(throws(keep), worth) for keep in KEEPS})
     return mean(throws(()), worth)
 
 
-def witnessed_turn(options: Callable[[Roll], Iterable[tuple[Pair, Row]]]) -> Row:
-    """What a turn played best brings to bystanders: every option is a pair that decides, and what is theirs then.
+def witnessed_turn(options: Callable[[Roll], Iterable[tuple[Row, Row]]]) -> Row:
+    """What a turn played best brings to bystanders: every option is a row that decides, and what is theirs then.
 
-    Where pairs tie, the first option and the keep with most dice, then with the highest faces, is taken.
+    Where rows tie, the first option and the keep with most dice, then with the highest faces, is taken.
     """
-
-    def choice(listed: list[tuple[Pair, Row]]) -> tuple[Pair, Row]:
-        for criterion in (0, 1):
-            best = max(pair[criterion] for pair, _ in listed)
-            listed = [(pair, theirs) for pair, theirs in listed if pair[criterion] >= best - TIE * abs(best)]
-        return listed[0]
-
-    def theirs(throw: dict[Roll, float]) -> Row:
-        return tuple(
-            sum(chance * brings for chance, brings in zip(throw.values(), column, strict=True))
-            for column in zip(*(worth[roll][1] for roll in throw), strict=True)
-        )
-
-    worth = {roll: choice(list(options(roll))) for roll in ROLLS}
+    worth, brought = {}, {}
+    for roll in ROLLS:
+        listed = list(options(roll))
+        *row, name = pick((*row, -float(n)) for n, (row, _) in enumerate(listed))
+        worth[roll], brought[roll] = tuple(row), listed[-int(name)][1]
     for _ in range(2):
-        pairs = {roll: pair for roll, (pair, _) in worth.items()}
-        kept = {keep: (mean(throws(keep), pairs), theirs(throws(keep))) for keep in KEEPS}
-        ranked = {roll: sorted(keeps(roll), key=lambda keep: (-len(keep), [-face for face in keep])) for roll in ROLLS}
-        worth = {roll: choice([kept[keep] for keep in ranked[roll]]) for roll in ROLLS}
-    return theirs(throws(()))
+        best = kept_best({keep: (*mean(throws(keep), worth), float(n)) for n, keep in enumerate(KEEPS)})
+        theirs = {keep: mean(throws(keep), brought) for keep in KEEPS}
+        worth = {roll: best[roll][:-1] for roll in ROLLS}
+        brought = {roll: theirs[KEEPS[int(best[roll][-1])]] for roll in ROLLS}
+    return mean(throws(()), brought)
 
 
 def decided_turn(scored: dict[Roll, float], second_keep: dict[Roll, Roll], first_keep: dict[Roll, Roll]) -> float:
     """The value of a turn played as decided, when `scored` is what each final roll is worth."""
-    worth = {roll: (value, 0.0) for roll, value in scored.items()}
+    worth: dict[Roll, Row] = {roll: (value,) for roll, value in scored.items()}
     for keep_of in (second_keep, first_keep):
         worth = {roll: mean(throws(keep_of[roll]), worth) for roll in ROLLS}
     return mean(throws(()), worth)[0]
@@ -109,15 +108,15 @@ def after(rules: Rules, free: int, upper: int, play: Play) -> tuple[Anchor, int]
     return (free & ~(1 << play.category), upper + play.upper, play.chip), points
 
 
-def moments(rules: Rules) -> Callable[[int, int, bool], Pair]:
+def moments(rules: Rules) -> Callable[[int, int, bool], Row]:
     """Mean and second moment of the rest of the score, played for the mean; ties go to the larger second moment."""
 
     @cache
-    def from_anchor(free: int, upper: int, chip: bool) -> Pair:
+    def from_anchor(free: int, upper: int, chip: bool) -> Row:
         if not free:
             return 0.0, 0.0
 
-        def options(roll: Roll) -> Iterable[Pair]:
+        def options(roll: Roll) -> Iterable[Row]:
             for play in rules.plays(free, chip, roll):
                 anchor, points = after(rules, free, upper, play)
                 rest, rest_squared = from_anchor(*anchor)
@@ -138,11 +137,36 @@ def maxprob(rules: Rules) -> Callable[[int, int, bool, int], float]:
         if not free:
             return 0.0
 
-        def options(roll: Roll) -> Iterable[Pair]:
+        def options(roll: Roll) -> Iterable[Row]:
             for play in rules.plays(free, chip, roll):
                 anchor, points = after(rules, free, upper, play)
-                yield from_anchor(*anchor, need - points), 0.0
+                yield (from_anchor(*anchor, need - points),)
 
         return best_turn(options)[0]
+
+    return from_anchor
+
+
+def maxprob_scores(rules: Rules) -> Callable[[int, int, bool, int], Row]:
+    """The highest probability of still scoring at least `need`, and mean and second moment of what is scored.
+
+    Among equally probable plays the highest mean decides, then the largest second moment.
+    """
+    moments_from = moments(rules)
+
+    @cache
+    def from_anchor(free: int, upper: int, chip: bool, need: int) -> Row:
+        if need <= 0:
+            return 1.0, *moments_from(free, upper, chip)
+        if not free:
+            return 0.0, 0.0, 0.0
+
+        def options(roll: Roll) -> Iterable[Row]:
+            for play in rules.plays(free, chip, roll):
+                anchor, points = after(rules, free, upper, play)
+                p, rest, rest_squared = from_anchor(*anchor, need - points)
+                yield p, rest + points, rest_squared + 2 * points * rest + points**2
+
+        return best_turn(options)
 
     return from_anchor

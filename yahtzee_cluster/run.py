@@ -357,12 +357,16 @@ def _result(table: Table) -> list[str]:
             f"std        {std:.4f}{_beside(rules.published_std)}",
         ]
     published = dict(rules.published_maxprob if table.objective == "maxprob" else ())
-    lines = [f"{'score':>5}  {'P(score at least)':>18}" + ("  published" if published else "")]
+    shown = sorted({*range(0, table.target + 1, 50), table.target})
+    beside = {score: f"  {published[score]:>9} %" for score in shown if score in published}
+    heading = "  published" if published else ""
+    if table.objective == "scores":
+        means, deviations = table.score_curve()
+        beside = {score: f"  {means[score]:>9.4f}  {deviations[score]:>8.4f}" for score in shown}
+        heading = f"  {'mean':>9}  {'std':>8}"
     curve = table.curve()
-    for score in sorted({*range(0, table.target + 1, 50), table.target}):
-        beside = f"  {published[score]:>9} %" if score in published else ""
-        lines.append(f"{score:>5}  {_percent(curve[score]):>16} %{beside}")
-    return lines
+    lines = [f"{'score':>5}  {'P(score at least)':>18}{heading}"]
+    return lines + [f"{score:>5}  {_percent(curve[score]):>16} %{beside.get(score, '')}" for score in shown]
 
 
 def _percent(p: float) -> str:

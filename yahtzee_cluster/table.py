@@ -14,7 +14,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields
 from yahtzee_cluster.objectives import OBJECTIVES, problem_of
 from yahtzee_cluster.objectives.expected import Expected, std_of
-from yahtzee_cluster.objectives.probabilities import Probabilities
+from yahtzee_cluster.objectives.probabilities import Probabilities, Scores
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import rules_of
@@ -52,8 +52,7 @@ class Table:
 
     def value(self, anchor: Anchor, need: int) -> float:
         """The probability to score at least `need` from an anchor."""
-        if need > self.target:
-            raise UsageError(f"need: this table goes up to {self.target}, found {need}")
+        self._check_need(need)
         row = self.row(anchor)
         if need <= 0:
             return 1.0
@@ -67,21 +66,55 @@ class Table:
         curve[1 : len(row) + 1] = row
         return curve
 
-    def moments(self, anchor: Anchor) -> tuple[float, float]:
-        """Mean and second moment of what is still scored from an anchor, in a table of expected scores."""
-        if not isinstance(self.problem, Expected):
-            raise UsageError(f"{self.path}: holds {self.objective}, not expected scores")
-        places = self.problem.places(anchor.free)
-        first = self.problem.anchors.reachable(anchor) - places.start + self.store.start(anchor.free)
-        second = first + places.stop - places.start
+    def score_curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation of the final score of who plays for at least s, for s = 0 … target."""
+        expected, n_values = self._scores.expected, int(self._scores.rows.n_values[self.rules.all_free])
+        start = self.store.start(self.rules.all_free)
+        cls = self.store.partition.class_of(self.rules.all_free)
+        mean = np.full(self.target + 1, expected.mean[expected.start])
+        second = np.full(self.target + 1, expected.second_moment[expected.start])
+        for number, curve in enumerate((mean, second), start=1):
+            row = self.store.row(cls, start + number * n_values, start + (number + 1) * n_values)
+            curve[1 : len(row) + 1] = row
+        return mean, np.sqrt(np.maximum(second - mean**2, 0))
+
+    def moments(self, anchor: Anchor, need: int | None = None) -> tuple[float, float]:
+        """Mean and second moment of what is still scored from an anchor.
+
+        In a table of expected scores by who plays for the highest mean; in a table of scores by who plays for a need.
+        """
+        start = self.store.start(anchor.free)
+        if need is None:
+            if not isinstance(self.problem, Expected):
+                raise UsageError(f"{self.path}: holds {self.objective}, not expected scores")
+            places = self.problem.places(anchor.free)
+            first, distance = self.problem.anchors.reachable(anchor) - places.start, places.stop - places.start
+        else:
+            rows, expected = self._scores.rows, self._scores.expected
+            place = self.problem.anchors.reachable(anchor)
+            self._check_need(need)
+            if not 1 <= need <= rows.length[place]:  # reached already, or out of reach
+                return float(expected.mean[place]), float(expected.second_moment[place])
+            distance = int(rows.n_values[anchor.free])
+            first = distance + int(rows.offset[place]) + need - 1
         cls = self.store.partition.class_of(anchor.free)
-        mean, second_moment = (float(self.store.row(cls, int(at), int(at) + 1)[0]) for at in (first, second))
-        return mean, second_moment
+        mean, second = (float(self.store.row(cls, at, at + 1)[0]) for at in (start + first, start + first + distance))
+        return mean, second
+
+    def _check_need(self, need: int) -> None:
+        if need > self.target:
+            raise UsageError(f"need: this table goes up to {self.target}, found {need}")
 
     def expected_score(self) -> tuple[float, float]:
         """Mean and standard deviation of the final score."""
         mean, second_moment = self.moments(Anchor(self.rules.all_free, 0, False))
         return mean, std_of(mean, second_moment)
+
+    @property
+    def _scores(self) -> Scores:
+        if not isinstance(self.problem, Scores):
+            raise UsageError(f"{self.path}: holds {self.objective}, not the scores of who plays for a need")
+        return self.problem
 
     @property
     def _probabilities(self) -> Probabilities:

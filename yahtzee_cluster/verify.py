@@ -15,7 +15,7 @@ import numpy as np
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.objectives.expected import Expected
-from yahtzee_cluster.objectives.probabilities import Distribution, MaxProb, Probabilities
+from yahtzee_cluster.objectives.probabilities import Distribution, Probabilities, Scores
 from yahtzee_cluster.store import DamagedError
 from yahtzee_cluster.table import Table
 
@@ -72,11 +72,15 @@ def _judged(table: Table, n_sampled: int, seed: int) -> Iterator[tuple[str, floa
     random = np.random.default_rng(seed)
     judge = Judge(table)
     if isinstance(table.problem, Probabilities):
-        probability = judge.probability if isinstance(table.problem, MaxProb) else judge.probability_under_expected
+        under_expected = isinstance(table.problem, Distribution)
+        probability = judge.probability_under_expected if under_expected else judge.probability
         lengths = table.problem.rows.length
         for place in random.choice(np.flatnonzero(lengths), n_sampled):
             anchor, need = table.problem.anchors.anchor(int(place)), int(random.integers(1, lengths[place] + 1))
             yield f"{anchor}, need {need}", table.value(anchor, need), probability(anchor, need)
+            if isinstance(table.problem, Scores):
+                both = zip(MOMENTS, table.moments(anchor, need), judge.scores(anchor, need), strict=True)
+                yield from ((f"{anchor}, need {need}, {name}", stored, judged) for name, stored, judged in both)
     elif isinstance(table.problem, Expected):
         places = np.flatnonzero(table.problem.anchors.exists)
         for place in random.choice(places[places >= table.problem.places(1).start], n_sampled):
@@ -96,9 +100,9 @@ class Judge:
     def probability(self, anchor: Anchor, need: int) -> float:
         """The highest probability to score so much from an anchor."""
 
-        def options(roll: reference.Roll) -> Iterable[reference.Pair]:
+        def options(roll: reference.Roll) -> Iterable[reference.Row]:
             for after, points in self._plays(anchor, roll):
-                yield self._probability(after, need - points), 0.0
+                yield (self._probability(after, need - points),)
 
         return reference.best_turn(options)[0]
 
@@ -107,7 +111,7 @@ class Judge:
         assert isinstance(self._table.problem, Distribution)
         expected = self._table.problem.expected
 
-        def options(roll: reference.Roll) -> Iterable[tuple[reference.Pair, reference.Row]]:
+        def options(roll: reference.Roll) -> Iterable[tuple[reference.Row, reference.Row]]:
             for after, points in self._plays(anchor, roll):
                 place = expected.anchors.index(after)
                 mean, second = float(expected.mean[place]), float(expected.second_moment[place])
@@ -118,10 +122,22 @@ class Judge:
 
         return reference.witnessed_turn(options)[0]
 
-    def moments(self, anchor: Anchor) -> reference.Pair:
+    def scores(self, anchor: Anchor, need: int) -> tuple[float, float]:
+        """Mean and second moment of what is scored by who plays for a need."""
+
+        def options(roll: reference.Roll) -> Iterable[reference.Row]:
+            for after, points in self._plays(anchor, roll):
+                mean, second = self._table.moments(after, max(need - points, 0))
+                p = self._probability(after, need - points)
+                yield p, mean + points, second + 2 * points * mean + points**2
+
+        _, mean, second = reference.best_turn(options)
+        return mean, second
+
+    def moments(self, anchor: Anchor) -> reference.Row:
         """Mean and second moment from an anchor."""
 
-        def options(roll: reference.Roll) -> Iterable[reference.Pair]:
+        def options(roll: reference.Roll) -> Iterable[reference.Row]:
             for after, points in self._plays(anchor, roll):
                 mean, second = self._moments(after)
                 yield mean + points, second + 2 * points * mean + points**2

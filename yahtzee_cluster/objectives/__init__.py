@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from yahtzee_cluster.objectives.expected import Expected
-from yahtzee_cluster.objectives.probabilities import Distribution, MaxProb
+from yahtzee_cluster.objectives.probabilities import Distribution, MaxProb, Scores
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.rules import Rules
 
-OBJECTIVES = ("maxprob", "expected", "distribution")
+OBJECTIVES = ("maxprob", "expected", "distribution", "scores")
 
 
 def problem_of(objective: str, rules: Rules, target: int) -> Scorecards:
     """The problem that an objective makes of a game."""
     if objective == "expected":
         return Expected(rules)
-    return {"maxprob": MaxProb, "distribution": Distribution}[objective](rules, target)
+    of_needs: dict[str, type[MaxProb | Distribution | Scores]] = {
+        "maxprob": MaxProb,
+        "distribution": Distribution,
+        "scores": Scores,
+    }
+    return of_needs[objective](rules, target)

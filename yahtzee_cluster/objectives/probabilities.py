@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Rows
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.kernels.needs import Followed, Needs
+from yahtzee_cluster.kernels import needs
 from yahtzee_cluster.kernels.uppers import Decider
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.scorecards import Scorecards
@@ -75,6 +75,11 @@ class Probabilities(Scorecards):
         lie = {"offset": self.rows.offset[places], "length": self.rows.length[places]}
         return {**self.anchor_columns(places), **lie}
 
+    @cached_property
+    def expected(self) -> ExpectedTable:
+        """What the highest expected score decides, where nothing else does."""
+        return solve_expected(self.rules, self._isa)
+
 
 class MaxProb(Probabilities):
     """The highest probability of every need. Cremers 2002, chapter 4."""
@@ -83,7 +88,7 @@ class MaxProb(Probabilities):
 
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
-        return self.each_set(Needs(self.new_turn(), self.anchors, self.rows.length, self.rows.offset).solve)
+        return self.each_set(needs.Needs(self.new_turn(), self.anchors, self.rows.length, self.rows.offset).solve)
 
 
 class Distribution(Probabilities):
@@ -91,13 +96,54 @@ class Distribution(Probabilities):
 
     objective = "distribution"
 
-    @cached_property
-    def expected(self) -> ExpectedTable:
-        """What decides."""
-        return solve_expected(self.rules, self._isa)
-
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
         turn = self.new_turn()
         decider = Decider(turn, self.anchors, self.expected.mean, self.expected.second_moment)
-        return self.each_set(Followed(turn, self.anchors, self.rows.length, self.rows.offset, decider).solve)
+        return self.each_set(needs.Followed(turn, self.anchors, self.rows.length, self.rows.offset, decider).solve)
+
+
+class Scores(Probabilities):
+    """What is scored by who plays for the highest probability of a need: for every need, all of them at once.
+
+    The values of a set are the probabilities of all its anchors, then the means of what they still score, then the
+    second moments. Among equally probable plays the highest mean decides, then the largest second moment; once the need
+    is reached, or out of reach, these are all that is left to play for. (Cremers 2002, 7.2.2, asks for them.)
+    """
+
+    objective = "scores"
+    quantities = 3
+
+    @property
+    def plain_size(self) -> int:
+        """Three values for each need."""
+        return self.quantities * super().plain_size
+
+    def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
+        """How many values all rows with these free categories have."""
+        return self.quantities * self.rows.n_values[subsets]
+
+    def solver(self) -> Solver:
+        """The kernel, with a turn of its own."""
+        table, rows = self.expected, self.rows
+        kernel = needs.Scores(self.new_turn(), self.anchors, rows.length, rows.offset, table.mean, table.second_moment)
+        return self.each_set(kernel.solve)
+
+    def complaint(self, block: Block) -> str | None:
+        """The first third are rows of probabilities, and no second moment is smaller than the square of its mean."""
+        for free in block.subsets.tolist():
+            probabilities, mean, second = np.split(block[free], self.quantities)
+            only = Block(np.array([free]), np.array([0, len(probabilities)]), probabilities)
+            if complaint := super().complaint(only):
+                return complaint
+            if not ((mean >= 0) & (second >= mean**2 * (1 - ROUNDING))).all():
+                return "it holds moments that no score has"
+        return None
+
+    def row_index(self) -> Mapping[str, NDArray[Any]]:
+        """One line for each row: 0 the probability, 1 the mean, 2 the second moment."""
+        one = super().row_index()
+        n, size = len(one["offset"]), self.rows.n_values[one["subset"]]
+        columns = {name: np.tile(column, self.quantities) for name, column in one.items()}
+        quantity = np.repeat(np.arange(self.quantities, dtype=np.int8), n)
+        return columns | {"quantity": quantity, "offset": columns["offset"] + quantity * np.tile(size, self.quantities)}
