@@ -11,21 +11,12 @@ from yahtzee_cluster.kernels.turn import check, check_output
 from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_ROLLS, Turn, yc_source
 from yahtzee_cluster.kernels.uppers cimport Decider, Layout
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
-
 
 cdef class Needs:
     """The highest probabilities.
 
     `length` and `offset` say for every place how long its row is, and where it starts among the rows of its own set.
     """
-
-    cdef readonly Turn turn
-    cdef Layout layout
-    cdef const int32_t[::1] lengths
-    cdef const int64_t[::1] offsets
-    cdef const int64_t[::1] n_values
-    cdef int n_rows
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, *_):
         self.n_rows = 1
@@ -49,17 +40,9 @@ cdef class Needs:
         if not 0 < free <= turn.all_free:
             raise KernelArgumentError(f"free: expected 1 to {turn.all_free}, found {free}")
         cdef double[::1] rows = check_output("out", out, (self.n_rows * self.n_values[free],))
-        cdef const double[::1] successor
         cdef const double *reads[YC_CATEGORIES]
-        cdef int c, chip
-        cdef Py_ssize_t size
-        for c in range(turn.tables.n_categories):
-            reads[c] = NULL
-            if free >> c & 1:
-                size = self.n_rows * self.n_values[free ^ (1 << c)]
-                successor = check(f"successors[{c}]", successors[c], np.float64, (size,))
-                if size:
-                    reads[c] = &successor[0]
+        cdef int chip
+        self.read(free, successors, reads)
         if rows.shape[0] == 0:
             return
         turn.begin()
@@ -70,6 +53,20 @@ cdef class Needs:
                         self.fill(turn, free, chip, reads, &rows[0])
         finally:
             turn.end()
+
+    cdef int read(self, Py_ssize_t free, successors, const double **reads) except -1:
+        """Where the rows of the sets without one of the free categories lie, after a look at their lengths."""
+        cdef const double[::1] successor
+        cdef Py_ssize_t size
+        cdef int c
+        for c in range(self.turn.tables.n_categories):
+            reads[c] = NULL
+            if free >> c & 1:
+                size = self.n_rows * self.n_values[free ^ (1 << c)]
+                successor = check(f"successors[{c}]", successors[c], np.float64, (size,))
+                if size:
+                    reads[c] = &successor[0]
+        return 0
 
     cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil:
         """Fill in the rows of one scorecard."""
@@ -103,9 +100,6 @@ cdef class Needs:
 cdef class Followed(Needs):
     """The probabilities under a strategy that decides without regard to the need."""
 
-    cdef Decider decider
-    cdef uint16_t[::1] decided
-
     def __cinit__(self, Turn turn not None, anchors, length, offset, Decider decider not None):
         if decider.turn is not turn:
             raise KernelArgumentError("decider: expected one with the same turn")
@@ -131,15 +125,13 @@ cdef class Followed(Needs):
 
 
 cdef class Scores(Needs):
-    """The highest probabilities, and the score of who plays for them: of three rows for each anchor, one after the other
-    for the whole set, the second has the mean of what is still scored, the third the second moment.
+    """The highest probabilities, and the score of who plays for them.
 
+    Of three rows for each anchor, one after the other for the whole set, the second has the mean of what is still
+    scored, the third the second moment.
     Among equally probable plays the highest mean decides, then the largest second moment. Whoever has reached the need,
     or cannot any more, plays for the highest mean, whose moments are `mean` and `second`.
     """
-
-    cdef const double[::1] mean
-    cdef const double[::1] second
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, mean, second):
         self.n_rows = 3

@@ -19,7 +19,7 @@ FLOORS = [
     {"anchors"},
     {"objectives"},
     {"job", "table", "statistics", "spoken"},
-    {"verify", "slurm", "advice"},
+    {"verify", "slurm", "advice", "games"},
     {"conversation"},
     {"run", "plan", "cli"},
     {"__main__"},

@@ -118,24 +118,6 @@ def test_wrong_scores_are_found(tmp_path: Path) -> None:
     assert "no probabilities" in changed(table, 0b111, lambda values: values + np.repeat([1.0, 0.0, 0.0], n))[0]
 
 
-def test_statistics(tmp_path: Path) -> None:
-    """Percentiles come from a table of distributions, and of no other."""
-    table = computed("exact", "distribution", tmp_path / "table")
-    found = json.loads(run("yahtzee_cluster", "statistics", "--store", table.path, "--json").stdout)
-    assert found["rules"] == "exact"
-    assert sum(found["means"]) == pytest.approx(found["mean"])
-    curve = table.curve()
-    at = found["percentiles"]["50"]
-    assert 1 - curve[at + 1] >= 0.5 > 1 - curve[at]
-    shown = run("yahtzee_cluster", "statistics", "--rules", tmp_path / "table.toml").stdout
-    assert "percentile" not in shown
-    assert f"mean       {found['mean']:.4f}\n" in shown
-    other = computed("exact", "expected", tmp_path / "other")
-    refused = run("yahtzee_cluster", "statistics", "--store", other.path)
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "holds expected; percentiles are taken from a distribution" in refused.stderr
-
-
 def test_wrong_values_are_found(tmp_path: Path) -> None:
     """A value that is wrong is found although its digest fits: by what must hold of it, or by the judge."""
     table = computed("plain", "distribution", tmp_path / "distribution")

@@ -17,7 +17,9 @@ from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.forecast import FIXED_BYTES
+from yahtzee_cluster.games import play_for_mean
 from yahtzee_cluster.rules import load_rules
+from yahtzee_cluster.statistics import percentile
 from yahtzee_cluster.table import open_table
 
 RUN = ["-m", "yahtzee_cluster.run", "--target", "800"]
@@ -60,10 +62,18 @@ def test_table_iv(tmp_path: Path) -> None:
     assert f"{curve[100]:.6f}" == "0.999986"  # he prints 0.999998; a simulation of Cremers' found 0.999988
     assert curve[1:].sum() == pytest.approx(254.58960948196, rel=1e-13)
     assert ((2 * np.arange(1, 1576) - 1) * curve[1:]).sum() - curve[1:].sum() ** 2 == pytest.approx(59.61173093**2)
-    found = ask("statistics", "--store", tmp_path)
-    assert found["percentiles"] == {
-        "1": 151, "5": 180, "10": 194, "25": 217, "50": 248, "75": 272, "90": 318, "95": 388, "99": 474,
-    }  # fmt: skip
+    assert [percentile(curve, share / 100) for share in (1, 5, 25, 50, 75, 95, 99)] == [
+        151,
+        180,
+        217,
+        248,
+        272,
+        388,
+        474,
+    ]
+    games = play_for_mean(load_rules("yahtzee"))
+    assert games.curve[:1576] == pytest.approx(curve, rel=1e-13, abs=1e-300)
+    assert not games.curve[1576:].any()
     shutil.rmtree(tmp_path)
 
 

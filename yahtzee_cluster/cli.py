@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
+from math import isnan
 from time import perf_counter
 from typing import Any
 
@@ -52,7 +53,12 @@ def _parser() -> argparse.ArgumentParser:
         help="mean and standard deviation of the final score of best play",
         description="Solve a game for the highest expected score, from every state, and print its mean and deviation.",
     )
-    _add_rules(expected)
+    expected.add_argument(
+        "--rules",
+        default="yahtzee",
+        metavar="NAME|FILE",
+        help="a rule set by name, see `yahtzee-cluster rules`, or a TOML file (default: yahtzee)",
+    )
     expected.add_argument("--json", action="store_true", help="print one JSON object with full precision")
     expected.set_defaults(verb=_expected)
 
@@ -73,14 +79,16 @@ def _parser() -> argparse.ArgumentParser:
     _query(verbs, "curve", "the probability of every final score, from the start", _curve)
     statistics = verbs.add_parser(
         "statistics",
-        help="what playing for the highest expected score brings in every box",
-        description="Print mean and variance of every box and bonus under the strategy with the highest expected "
-        "score, exactly; with --json their covariances too; with --store, percentiles of the final score.",
-        epilog="Example: statistics --store runs/yahtzee-distribution-1575-G5",
+        help="what a strategy brings in every box, and percentiles of the final score",
+        description="Print mean and variance of every box and bonus, and percentiles of the final score, exactly: of "
+        "who plays for the highest expected score, or for a score, by a table of scores. With --json also the whole "
+        "distribution, and for the highest expected score all covariances.",
+        epilog="Example: statistics --store runs/yahtzee-scores-1575-G5 --for 250",
     )
     game = statistics.add_mutually_exclusive_group()
-    _add_rules(game)
-    game.add_argument("--store", metavar="DIR", help="a table with objective `distribution`; its rules are taken")
+    game.add_argument("--rules", metavar="NAME|FILE", help="a rule set by name, or a TOML file (default: yahtzee)")
+    game.add_argument("--store", metavar="DIR", help="a table with objective `scores`; its rules are taken")
+    statistics.add_argument("--for", dest="target", type=_count, metavar="N", help="play for at least this score")
     statistics.add_argument("--json", action="store_true", help="print one JSON object with full precision")
     statistics.set_defaults(verb=_statistics)
 
@@ -151,15 +159,6 @@ def _add_scorecard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chip", action="store_true", help="the Yahtzee box is used and holds points")
 
 
-def _add_rules(parser: Any) -> None:
-    parser.add_argument(
-        "--rules",
-        default="yahtzee",
-        metavar="NAME|FILE",
-        help="a rule set by name, see `yahtzee-cluster rules`, or a TOML file (default: yahtzee)",
-    )
-
-
 def _query(verbs: Any, name: str, about: str, verb: Callable[[argparse.Namespace], str]) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = verbs.add_parser(name, help=about, description=f"Print {about}.")
     parser.add_argument("--store", required=True, metavar="DIR", help="the directory of the table")
@@ -203,31 +202,38 @@ def _expected(options: argparse.Namespace) -> str:
 
 
 def _statistics(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.objectives.expected import solve_expected
+    from yahtzee_cluster.games import play_for, play_for_mean
+    from yahtzee_cluster.objectives.expected import std_of
     from yahtzee_cluster.statistics import percentile, statistics
     from yahtzee_cluster.table import open_table
 
-    curve, rules = None, None
-    if options.store is not None:
-        table = open_table(options.store)
-        if table.objective != "distribution":
-            raise UsageError(f"{table.path}: holds {table.objective}; percentiles are taken from a distribution")
-        curve, rules = table.curve(), table.rules
-    rules = rules or load_rules(options.rules)
-    expected = solve_expected(rules)
-    found = statistics(rules, expected)
-    summary = {"rules": rules.name, "mean": float(expected.mean[expected.start]), "std": expected.std(expected.start)}
-    percentiles = {} if curve is None else {share: percentile(curve, share / 100) for share in PERCENTILES}
+    if (options.store is None) != (options.target is None):
+        raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
+    table = None if options.store is None else open_table(options.store)
+    rules = table.rules if table else load_rules(options.rules or "yahtzee")
+    games = play_for(options.target, table) if table else play_for_mean(rules)
+    mean, second_moment = games.moments
+    percentiles = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
+    summary: dict[str, Any] = {"rules": rules.name, "for": options.target, "mean": mean}
+    summary["std"] = std_of(mean, second_moment)
+    variances = games.variance.tolist()
+    if not table:
+        found = statistics(rules)
+        variances = found.variance.tolist()
+        summary["covariances"] = found.covariance.tolist()
+    boxes = list(zip(games.names, games.mean.tolist(), variances, strict=True))
     if options.json:
-        beside = {"percentiles": percentiles} if percentiles else {}
-        listed = {"means": found.mean.tolist(), "covariances": found.covariance.tolist()}
-        return json.dumps(summary | {"names": found.names} | listed | beside)
-    lines = [f"{'rules':10} {rules.name}", *(f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")), ""]
-    lines.append(f"{'box or bonus':17}{'mean':>9}{'variance':>11}{'deviation':>11}")
-    for name, mean, variance in zip(found.names, found.mean, found.variance, strict=True):
-        lines.append(f"{name:17}{mean:>9.4f}{variance:>11.4f}{variance**0.5:>11.4f}")
-    if percentiles:
-        lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17g}{at:>9}" for share, at in percentiles.items())]
+        columns = {"names": games.names, "means": games.mean.tolist()}
+        columns["variances"] = [None if isnan(variance) else variance for variance in variances]
+        return json.dumps(summary | columns | {"percentiles": percentiles, "p": games.curve.tolist()})
+    goal = "the highest expected score" if options.target is None else f"at least {options.target} points"
+    lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal}"]
+    lines += [f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")]
+    lines += ["", f"{'box or bonus':17}{'mean':>9}{'variance':>11}{'deviation':>11}"]
+    for name, average, variance in boxes:
+        spread = "" if isnan(variance) else f"{variance:>11.4f}{variance**0.5:>11.4f}"
+        lines.append(f"{name:17}{average:>9.4f}{spread}")
+    lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17g}{at:>9}" for share, at in percentiles.items())]
     return "\n".join(lines)
 
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from yahtzee_cluster.anchors import Rows
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels import needs
+from yahtzee_cluster.kernels.flow import Flow
+from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.uppers import Decider
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.scorecards import Scorecards
@@ -125,9 +127,17 @@ class Scores(Probabilities):
 
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
+        return self.each_set(self._kernel(self.new_turn()).solve)
+
+    def flow(self, width: NDArray[np.int64], target: int) -> Flow:
+        """The kernel that plays games for a target, with a turn of its own."""
+        turn = self.new_turn()
+        decider = Decider(turn, self.anchors, self.expected.mean, self.expected.second_moment)
+        return Flow(self._kernel(turn), decider, width, target)
+
+    def _kernel(self, turn: Turn) -> needs.Scores:
         table, rows = self.expected, self.rows
-        kernel = needs.Scores(self.new_turn(), self.anchors, rows.length, rows.offset, table.mean, table.second_moment)
-        return self.each_set(kernel.solve)
+        return needs.Scores(turn, self.anchors, rows.length, rows.offset, table.mean, table.second_moment)
 
     def complaint(self, block: Block) -> str | None:
         """The first third are rows of probabilities, and no second moment is smaller than the square of its mean."""

@@ -1,0 +1,31 @@
+# What other kernels see of rows by need.
+
+from libc.stdint cimport int32_t, int64_t, uint16_t
+
+from yahtzee_cluster.kernels.turn cimport Turn
+from yahtzee_cluster.kernels.uppers cimport Decider, Layout
+
+
+cdef class Needs:
+    cdef readonly Turn turn
+    cdef Layout layout
+    cdef const int32_t[::1] lengths
+    cdef const int64_t[::1] offsets
+    cdef const int64_t[::1] n_values
+    cdef int n_rows
+
+    cdef int read(self, Py_ssize_t free, successors, const double **reads) except -1
+    cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil
+    cdef void look_up(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil
+
+
+cdef class Followed(Needs):
+    cdef Decider decider
+    cdef uint16_t[::1] decided
+
+
+cdef class Scores(Needs):
+    cdef const double[::1] mean
+    cdef const double[::1] second
+
+    cdef void look_up_scores(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil

@@ -1,0 +1,184 @@
+"""Whole games from the first turn to the last: distributions and statistics of every strategy."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import SMALL
+
+from yahtzee_cluster import reference
+from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.errors import KernelArgumentError, UsageError
+from yahtzee_cluster.games import play_for, play_for_mean
+from yahtzee_cluster.objectives.probabilities import Scores
+from yahtzee_cluster.rules import Rules, parse_rules
+from yahtzee_cluster.statistics import EXTRA_BONUS, statistics
+from yahtzee_cluster.table import Table, open_table
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def computed(rules: str | Path, path: Path, target: int, objective: str = "scores") -> Table:
+    flags = ["--rules", rules, "--objective", objective, "--target", target, "--G", 2, "--store", path]
+    result = run("yahtzee_cluster.run", *flags)
+    assert result.returncode == 0, result.stderr
+    return open_table(path)
+
+
+def small(name: str, folder: Path, objective: str = "scores") -> Table:
+    rules = folder / "rules.toml"
+    rules.write_text(SMALL[name])
+    return computed(rules, folder / objective, 60, objective)
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_playing_for_a_score(name: str, tmp_path: Path) -> None:
+    """Played from start to end, the strategy scores as the table says: chance of the target, mean and second moment."""
+    table = small(name, tmp_path)
+    start = Anchor(table.rules.all_free, 0, False)
+    for target in (1, 5, 12, 17, 23, 60):
+        games = play_for(target, table)
+        p = games.curve[target] if target < len(games.curve) else 0.0
+        assert p == pytest.approx(table.value(start, target), rel=1e-12, abs=1e-300)
+        assert games.moments == pytest.approx(table.moments(start, target), rel=1e-12)
+        assert games.curve[0] == pytest.approx(1, rel=1e-13)
+        assert games.mean.sum() == pytest.approx(games.curve[1:].sum(), rel=1e-12)
+
+
+def test_a_real_game(tmp_path: Path) -> None:
+    """The same with the twelve boxes of `yacht`."""
+    table = computed("yacht", tmp_path / "table", 300)
+    start = Anchor(table.rules.all_free, 0, False)
+    for target in (170, 220):
+        games = play_for(target, table)
+        assert games.curve[target] == pytest.approx(table.value(start, target), rel=1e-12)
+        assert games.moments == pytest.approx(table.moments(start, target), rel=1e-12)
+        assert (games.curve[target] - play_for_mean(table.rules).curve[target]) > 0.01
+
+
+@pytest.mark.parametrize("name", ["free", "exact"])
+def test_playing_for_the_mean(name: str, tmp_path: Path) -> None:
+    """Without a target the distribution is that of a table of distributions, and every box brings what it should."""
+    table = small(name, tmp_path, "distribution")
+    games, found = play_for_mean(table.rules), statistics(table.rules)
+    curve = table.curve()[: len(games.curve)]
+    assert games.curve[: len(curve)] == pytest.approx(curve, rel=1e-13, abs=1e-300)
+    assert games.names == found.names
+    assert games.mean == pytest.approx(found.mean, rel=1e-12)
+    once = [name != EXTRA_BONUS for name in games.names]
+    assert games.variance[once] == pytest.approx(found.variance[once], rel=1e-9, abs=1e-12)
+    assert np.isnan(games.variance[~np.array(once)]).all()
+
+
+def judged(rules: Rules, need: int) -> reference.Row:
+    """What every box brings on average to who plays for a need, and then its squares, as the judge finds them."""
+    n, scores = len(rules.categories), reference.maxprob_scores(rules)
+
+    @cache
+    def from_anchor(free: int, upper: int, chip: bool, need: int) -> reference.Row:
+        if not free:
+            return (0.0,) * (2 * n)
+
+        def options(roll: reference.Roll) -> list[tuple[reference.Row, reference.Row]]:
+            found: list[tuple[reference.Row, reference.Row]] = []
+            for play in rules.plays(free, chip, roll):
+                anchor, points = reference.after(rules, free, upper, play)
+                left = max(need - points, 0)
+                p, mean, square = scores(*anchor, left)
+                paid = [0.0] * (2 * n)
+                paid[play.category], paid[n + play.category] = play.points, play.points**2
+                later = from_anchor(*anchor, left)
+                brings = tuple(now + then for now, then in zip(paid, later, strict=True))
+                found.append(((p, mean + points, square + 2 * points * mean + points**2), brings))
+            return found
+
+        return reference.witnessed_turn(options)
+
+    return from_anchor(rules.all_free, 0, False, need)
+
+
+def test_boxes_are_the_judge_s(tmp_path: Path) -> None:
+    """What every box brings to who plays for a score is what trying out everything finds."""
+    table = small("plain", tmp_path)
+    for target in (14, 30):
+        games = play_for(target, table)
+        mean, square = np.split(np.array(judged(table.rules, target)), 2)
+        assert games.mean == pytest.approx(mean, rel=1e-11)
+        assert games.variance == pytest.approx(square - mean**2, rel=1e-9)
+
+
+def test_threads_change_nothing(tmp_path: Path) -> None:
+    """The same bits whatever the number of threads."""
+    table = small("free", tmp_path)
+    expected = play_for(20, table, threads=1)
+    for threads in (2, 3, 5):
+        games = play_for(20, table, threads)
+        assert np.array_equal(games.curve, expected.curve)
+        assert np.array_equal(games.mean, expected.mean)
+
+
+def test_statistics_at_the_shell(tmp_path: Path) -> None:
+    """One command for either strategy, for people and as JSON; what does not fit together is refused in one line."""
+    table = small("exact", tmp_path)
+    flags = ["yahtzee_cluster", "statistics"]
+    found = json.loads(run(*flags, "--store", table.path, "--for", 9, "--json").stdout)
+    assert (found["rules"], found["for"]) == ("exact", 9)
+    assert found["p"][9] == pytest.approx(table.value(Anchor(0b111, 0, False), 9), rel=1e-12)
+    shown = run(*flags, "--rules", tmp_path / "rules.toml").stdout
+    assert "played for the highest expected score\n" in shown
+    mean = run(*flags, "--rules", tmp_path / "rules.toml", "--json").stdout
+    assert len(json.loads(mean)["covariances"]) == 5
+    for wrong, complaint in (
+        (["--store", table.path], "name a table of scores with --store and the score that is played for with --for"),
+        (["--for", 9], "name a table of scores with --store"),
+        (["--store", table.path, "--for", 61], "target: this table knows how to play for 1 to 60, found 61"),
+        (["--store", table.path, "--for", 0], "target: this table knows how to play for 1 to 60, found 0"),
+    ):
+        refused = run(*flags, *wrong)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert complaint in refused.stderr
+
+
+def test_other_tables_cannot_be_played_by(tmp_path: Path) -> None:
+    """Only a table of scores decides for games."""
+    with pytest.raises(UsageError, match="holds maxprob; games are played by a table of scores"):
+        play_for(9, small("exact", tmp_path, "maxprob"))
+
+
+def test_bad_arguments() -> None:
+    """Arrays of the wrong size never reach the kernel, and games for which there is no room are not lost silently."""
+    problem = Scores(parse_rules(SMALL["exact"], "exact"), 20)
+    width = np.full((8, 2), 40)
+    flow = problem.flow(width, 9)
+    n_open, n_free = flow.room(1)
+    met, nothing = np.zeros((2, len(problem.new_turn().moves.outcomes))), [None] * 3
+    below = [np.zeros(problem.sizes(np.array([0]))[0]), None, None]
+    opens, frees = ([np.zeros(size), None, None] for size in flow.room(0))
+    flow.step(1, below, np.zeros(n_open), np.zeros(n_free), opens, frees, met)
+    wrong: list[tuple[Any, str]] = [
+        ((0, below, None, np.zeros(n_free), opens, frees, met), "free: expected 1 to 7, found 0"),
+        ((1, below, None, np.zeros(n_free + 1), opens, frees, met), "played_free: expected shape"),
+        ((1, below, np.zeros(n_open + 1), np.zeros(n_free), opens, frees, met), "still_open: expected shape"),
+        ((1, nothing, np.zeros(n_open), np.zeros(n_free), opens, frees, met), r"successors\[0\]: expected an array"),
+        ((1, below, None, np.zeros(n_free), opens, nothing, met), r"free_out\[0\]: expected an array"),
+        ((1, below, np.zeros(n_open), np.zeros(n_free), nothing, frees, met), r"open_out\[0\]: expected an array"),
+        ((1, below, None, np.zeros(n_free), opens, frees, met[1:]), "met: expected shape"),
+        ((1, below, None, np.ones(n_free), opens, frees, met), "width: expected room for all that games can score"),
+    ]
+    for arguments, complaint in wrong:
+        with pytest.raises(KernelArgumentError, match=complaint):
+            flow.step(*arguments)
+    with pytest.raises(KernelArgumentError, match="width: expected at least 1"):
+        problem.flow(width * 0, 9)
+    with pytest.raises(KernelArgumentError, match="width: expected shape"):
+        problem.flow(width[1:], 9)
+    with pytest.raises(KernelArgumentError, match="target: expected at least 0, found -1"):
+        problem.flow(width, -1)

@@ -1,0 +1,212 @@
+"""Whole games, from the first turn to the last: what a strategy scores, exactly.
+
+Games go from layer to layer: those of one set of free categories, with their chances, to the sets with one category
+less. Two layers are in memory at a time.
+Who plays for a need decides by a table of scores; who has reached it, or cannot any more, by the highest mean.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.kernels.flow import Flow
+from yahtzee_cluster.objectives.probabilities import Scores
+from yahtzee_cluster.rules import Rules
+from yahtzee_cluster.statistics import EXTRA_BONUS, Currencies
+from yahtzee_cluster.table import Table
+
+AHEAD = 2
+"""So many turns for each thread are played before they are added up."""
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What comes of all games together."""
+
+    curve: Values
+    """[s]: how likely the final score is at least s."""
+    names: tuple[str, ...]
+    """The boxes, then the bonuses."""
+    mean: Values
+    variance: Values
+    """NaN for the extra bonus, which a game may pay several times."""
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """Mean and second moment of the final score."""
+        rest = self.curve[1:]
+        return float(rest.sum()), float((2 * np.arange(1, len(self.curve)) - 1) @ rest)
+
+
+@dataclass
+class Arrived:
+    """The games of one set of free categories: those that play for the target still, and the others."""
+
+    still_open: Values | None
+    played_free: Values
+
+    def add(self, other: Arrived) -> None:
+        """Add more games of the same set."""
+        self.played_free += other.played_free
+        if self.still_open is None:
+            self.still_open = other.still_open
+        elif other.still_open is not None:
+            self.still_open += other.still_open
+
+
+def play_for_mean(rules: Rules, threads: int | None = None) -> Played:
+    """All games of who plays for the highest mean."""
+    return _Games(Scores(rules, 1), None, 0, threads).played()
+
+
+def play_for(target: int, table: Table, threads: int | None = None) -> Played:
+    """All games of who plays for a final score of at least `target`, as a table of scores decides."""
+    if not isinstance(table.problem, Scores):
+        raise UsageError(f"{table.path}: holds {table.objective}; games are played by a table of scores")
+    if not 1 <= target <= table.target:
+        raise UsageError(f"target: this table knows how to play for 1 to {table.target}, found {target}")
+    return _Games(table.problem, table, target, threads).played()
+
+
+class _Games:
+    """All games of one strategy."""
+
+    def __init__(self, problem: Scores, table: Table | None, target: int, threads: int | None) -> None:
+        self._problem = problem
+        self._table = table
+        self._target = target
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self._width = _width(problem)
+        self._kernels: SimpleQueue[Flow] = SimpleQueue()
+        for _ in range(self._threads):
+            self._kernels.put(problem.flow(self._width, target))
+        self._moves = problem.new_turn().moves
+        self._met = np.zeros((2, len(self._moves.outcomes)))
+
+    def played(self) -> Played:
+        """Play them all."""
+        arrived = {self._problem.rules.all_free: self._start()}
+        with ThreadPoolExecutor(self._threads) as pool:
+            while 0 not in arrived:
+                arrived = self._turn(arrived, pool)
+        return self._result(arrived[0].played_free)
+
+    def _start(self) -> Arrived:
+        problem, all_free = self._problem, self._problem.rules.all_free
+        start = problem.expected.start
+        n_open, n_free = self._room(all_free)
+        games = Arrived(np.zeros(n_open), np.zeros(n_free))
+        if 1 <= self._target <= problem.rows.length[start]:
+            assert games.still_open is not None
+            games.still_open[problem.rows.offset[start] + self._target - 1] = 1.0
+        else:
+            games.still_open = None
+            lane = start - int(problem.anchors.place[all_free, 0])
+            games.played_free[lane * self._width[all_free, 0]] = 1.0
+        return games
+
+    def _turn(self, arrived: dict[int, Arrived], pool: ThreadPoolExecutor) -> dict[int, Arrived]:
+        """Play a turn of all games; where they are then."""
+        rows = self._rows_below(next(iter(arrived)).bit_count())
+        after: dict[int, Arrived] = {}
+        # Whatever is ready first, games are added up in the order of their sets.
+        waiting: deque[Future[tuple[dict[int, Arrived], Values]]] = deque()
+        sets = iter(sorted(arrived))
+        while True:
+            for free in islice(sets, AHEAD * self._threads - len(waiting)):
+                waiting.append(pool.submit(self._step, free, arrived[free], rows))
+            if not waiting:
+                return after
+            left, met = waiting.popleft().result()
+            self._met += met
+            for free, games in left.items():
+                if free in after:
+                    after[free].add(games)
+                else:
+                    after[free] = games
+
+    def _step(self, free: int, games: Arrived, rows: dict[int, Values]) -> tuple[dict[int, Arrived], Values]:
+        n_categories = len(self._problem.element_names)
+        opened = games.still_open if games.still_open is not None and games.still_open.any() else None
+        left: dict[int, Arrived] = {}
+        for category in range(n_categories):
+            if free >> category & 1:
+                n_open, n_free = self._room(free ^ 1 << category)
+                left[category] = Arrived(None if opened is None else np.zeros(n_open), np.zeros(n_free))
+        met = np.zeros_like(self._met)
+        to = [left.get(category) for category in range(n_categories)]
+        kernel = self._kernels.get()
+        try:
+            kernel.step(
+                free,
+                [rows.get(free ^ 1 << category) for category in range(n_categories)],
+                opened,
+                games.played_free,
+                [games.still_open if games else None for games in to],
+                [games.played_free if games else None for games in to],
+                met,
+            )
+        finally:
+            self._kernels.put(kernel)
+        return {free ^ 1 << category: games for category, games in left.items()}, met
+
+    def _rows_below(self, layer: int) -> dict[int, Values]:
+        """What decides for games that play for the target in this layer: the rows of the layer below."""
+        if self._table is None:
+            return {}
+        store = self._table.store
+        found: dict[int, Values] = {}
+        for cls in store.partition.classes:
+            members = store.partition.members(cls)
+            if int(members[0]).bit_count() == layer - 1:
+                block = store.block(cls)
+                found |= {subset: block[subset] for subset in members.tolist()}
+        return found
+
+    def _room(self, free: int) -> tuple[int, int]:
+        kernel = self._kernels.get()
+        self._kernels.put(kernel)
+        return kernel.room(free)
+
+    def _result(self, ended: Values) -> Played:
+        scores = np.zeros(int(self._width[0].max()))
+        at = 0
+        for chip in range(2):
+            if self._problem.anchors.place[0, chip] >= 0:
+                width = int(self._width[0, chip])
+                scores[:width] += ended[at : at + width]
+                at += width
+        curve = np.cumsum(scores[::-1])[::-1]
+        currencies = Currencies.of(self._moves, self._problem.anchors.bonus)
+        pays = np.stack([currencies.payoffs, currencies.payoffs + currencies.crossing[:, None]])
+        mean, square = (np.einsum("wo,wpo->p", self._met, pays**power) for power in (1, 2))
+        once = np.array([name != EXTRA_BONUS for name in currencies.names])
+        return Played(curve, currencies.names, mean, np.where(once, square - mean**2, np.nan))
+
+
+def _width(problem: Scores) -> NDArray[np.int64]:
+    """[free, chip]: one more than the most that games can have scored by then."""
+    most = np.zeros((problem.rules.all_free + 1, 2), np.int64)
+    points = [[0] * 2 for _ in problem.element_names]  # with the chip of before
+    for outcome in problem.new_turn().moves.outcomes:
+        for chip in range(2):
+            if chip or not outcome.extra:
+                points[outcome.category][chip] = max(points[outcome.category][chip], outcome.points)
+    for free in range(problem.rules.all_free, 0, -1):
+        for category, paid in enumerate(points):
+            if free >> category & 1:
+                left = free ^ 1 << category
+                most[left, 0] = max(most[left, 0], most[free, 0] + paid[0])
+                most[left, 1] = max(most[left, 1], most[free, 0] + paid[0], most[free, 1] + paid[1])
+    return most + problem.anchors.bonus + 1
