@@ -29,3 +29,10 @@ cdef class Scores(Needs):
     cdef const double[::1] second
 
     cdef void look_up_scores(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil
+
+
+cdef class Approximated(Needs):
+    cdef Decider decider
+    cdef double[:, :, :, ::1] weighed
+    cdef double[:, :, ::1] keeps
+    cdef double[:, ::1] outcomes

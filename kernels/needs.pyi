@@ -23,6 +23,11 @@ class Scores(Needs):
         second: NDArray[np.float64],
     ) -> None: ...
 
+class Approximated(Needs):
+    def __init__(
+        self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64], decider: Decider
+    ) -> None: ...
+
 class Followed(Needs):
     def __init__(
         self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64], decider: Decider

@@ -8,8 +8,10 @@ import numpy as np
 
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
-from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_ROLLS, Turn, yc_source
+from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, yc_guess, yc_source
 from yahtzee_cluster.kernels.uppers cimport Decider, Layout
+
+from libc.math cimport sqrt
 
 
 cdef class Needs:
@@ -173,3 +175,62 @@ cdef class Scores(Needs):
                                                     paid)
             turn.criteria.sources[2][o] = yc_source(row + n_values, source.shift, source.length, self.second[to],
                                                     self.second[to], 2.0 * paid, paid * paid)
+
+
+cdef class Approximated(Needs):
+    """The probabilities under a strategy that takes whatever is still scored for normally distributed.
+
+    Mean and variance are those of the decider's strategy, from the position on that a keep or a box leads to. Of all
+    positions it goes for the one in which the need lies the most deviations below the mean, with half a point for the
+    step; what has been reached is sure. Where positions tie, it goes for the best of them.
+    """
+
+    def __cinit__(self, Turn turn not None, anchors, length, offset, Decider decider not None):
+        if decider.turn is not turn:
+            raise KernelArgumentError("decider: expected one with the same turn")
+        self.decider = decider
+        self.weighed = np.empty((2, 2, YC_KEEPS, np.max(self.layout.n_lanes)))
+        self.keeps = np.empty((2, 2, YC_KEEPS))
+        self.outcomes = np.empty((3, turn.n_outcomes))
+
+    cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil:
+        cdef Py_ssize_t n_lanes = self.layout.n_lanes[free]
+        cdef const double *mean = &self.weighed[0, 0, 0, 0]
+        cdef const double *second = mean + 2 * YC_KEEPS * n_lanes
+        cdef Py_ssize_t at, i, to = 0
+        cdef int lane, o
+        cdef double paid
+        cdef yc_guess guess
+        self.decider.look_up(free, chip)
+        turn.run.weigh(&turn.program, &turn.criteria, &turn.scratch, n_lanes, &self.weighed[0, 0, 0, 0])
+        for i in range(2):
+            guess.keep_start[i] = &self.keeps[0, i, 0]
+            guess.keep_slope[i] = &self.keeps[1, i, 0]
+        guess.outcome_start = &self.outcomes[0, 0]
+        guess.outcome_slope = &self.outcomes[1, 0]
+        guess.sure = &self.outcomes[2, 0]
+        turn.criteria.n = 1
+        for lane in range(n_lanes):
+            at = self.layout.place[free, chip] + lane
+            if self.lengths[at] == 0:
+                continue
+            for i in range(2 * YC_KEEPS):
+                measure(mean[i * n_lanes + lane], second[i * n_lanes + lane], 0.0, &self.keeps[0, 0, 0] + i,
+                        &self.keeps[1, 0, 0] + i)
+            self.look_up(turn, free, chip, lane, reads)
+            for o in range(turn.n_outcomes):
+                if free >> turn.outcomes[o].category & 1:
+                    self.layout.lead(&turn.outcomes[o], free, chip, lane, &to)
+                    paid = -turn.criteria.sources[0][o].shift
+                    measure(self.decider.mean[to], self.decider.second[to], paid, &self.outcomes[0, o],
+                            &self.outcomes[1, o])
+                    self.outcomes[2, o] = paid - 1.0
+            turn.run.mistake(&turn.program, &turn.criteria, &guess, &turn.scratch, self.lengths[at],
+                             &rows[self.offsets[at]])
+
+
+cdef inline void measure(double mean, double second, double paid, double *start, double *slope) noexcept nogil:
+    """By how many deviations lane 0, the need of 1, lies below the mean, and how that changes with every lane."""
+    cdef double variance = second - mean * mean
+    slope[0] = -1.0 / sqrt(max(variance, 1e-14 * second + 1e-18))
+    start[0] = -(mean + paid - 0.5) * slope[0]

@@ -48,6 +48,13 @@ typedef struct {
     yc_source *sources[YC_MOST_CRITERIA];   /* [outcome] */
 } yc_criteria;
 
+/* What somebody takes plays for: in lane i, start + slope * i. */
+typedef struct {
+    const double *keep_start[2], *keep_slope[2];        /* of the first and the second keep, [keep] */
+    const double *outcome_start, *outcome_slope;        /* [outcome] */
+    const double *sure;     /* [outcome]: from this lane on not for sure any more what the outcome is for */
+} yc_guess;
+
 /* Which staged vectors each roll chooses from, in one state of the scorecard. */
 typedef struct {
     int n_slots;                         /* outcomes in use */
@@ -87,6 +94,8 @@ typedef struct {
     /* Where playing as decided leads: how much of each lane's weight goes to every outcome in use, [outcome][lane]. */
     void (*spread)(const yc_program *, const yc_moves *, const double *weights, yc_scratch *, ptrdiff_t n,
                    const uint16_t *decisions, ptrdiff_t n_decided, double *out);
+    /* The value, by the first criterion, of playing what is taken for the best; where that ties, of the best of these. */
+    void (*mistake)(const yc_program *, const yc_criteria *, const yc_guess *, yc_scratch *, ptrdiff_t n, double *out);
     /* The most that the luckiest roll can bring, by the first criterion. */
     void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *out);
     /* The two rerolls alone, on whatever the work space holds: the floor under every turn. */

@@ -34,6 +34,13 @@ cdef extern from "turn.h" nogil:
         int n
         yc_source *sources[YC_MOST_CRITERIA]
 
+    ctypedef struct yc_guess:
+        const double *keep_start[2]
+        const double *keep_slope[2]
+        const double *outcome_start
+        const double *outcome_slope
+        const double *sure
+
     ctypedef struct yc_program:
         int n_slots
         uint16_t outcome[YC_MAX_OUTCOMES]
@@ -55,6 +62,8 @@ cdef extern from "turn.h" nogil:
                        const uint16_t *, ptrdiff_t, double *const *) noexcept nogil
         void (*spread)(const yc_program *, const yc_moves *, const double *, yc_scratch *, ptrdiff_t,
                        const uint16_t *, ptrdiff_t, double *) noexcept nogil
+        void (*mistake)(const yc_program *, const yc_criteria *, const yc_guess *, yc_scratch *, ptrdiff_t,
+                        double *) noexcept nogil
         void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *) noexcept nogil
         void (*rerolls)(yc_scratch *, int) noexcept nogil
 

@@ -325,6 +325,34 @@ static void YC(follow)(const yc_program *program, const yc_moves *moves, const y
     }
 }
 
+static void YC(mistake)(const yc_program *program, const yc_criteria *criteria, const yc_guess *guess,
+                        yc_scratch *scratch, ptrdiff_t n, double *out)
+{
+    vec *guesses = (vec *)scratch->value[0], *values = (vec *)scratch->value[1], *slots = (vec *)scratch->slots[0];
+    double numbers[WIDTH];
+    for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
+        for (int i = 0; i < WIDTH; i++)
+            numbers[i] = (double)(lane + i);
+        vec at = LOAD(numbers);
+        YC(stage)(program, criteria->sources[0], lane, (vec *)scratch->slots[1]);
+        for (int slot = 0; slot < program->n_slots; slot++) {
+            int o = program->outcome[slot];
+            vec worth = ADD(SET1(guess->outcome_start[o]), MUL(SET1(guess->outcome_slope[o]), at));
+            vec sure = MAX_WHERE(LEAST, SET1(guess->sure[o]), at, SET1(1e300));
+            slots[slot] = MAX(worth, sure);
+        }
+        YC(score)(2, program, scratch);
+        for (int stage = 1; stage >= 0; stage--) {
+            YC(means)(values);
+            for (int keep = 0; keep < YC_KEEPS; keep++)
+                guesses[place_of[keep]] =
+                    ADD(SET1(guess->keep_start[stage][keep]), MUL(SET1(guess->keep_slope[stage][keep]), at));
+            YC(reroll)(2, scratch);
+        }
+        YC(put)(out + lane, YC(expectation)(values), n - lane);
+    }
+}
+
 /* Add a vector to the one that each lane i decides on. */
 #define GIVE(from, to) \
     do { \
@@ -398,7 +426,7 @@ static int YC(runs_here)(void)
 #define TEXT(name) #name
 #define NAME_OF(isa) TEXT(isa)
 static const yc_isa YC(isa) = {
-    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(weigh), YC(choose), YC(follow), YC(spread), YC(most),
+    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(weigh), YC(choose), YC(follow), YC(spread), YC(mistake), YC(most),
     YC(rerolls),
 };
 

@@ -22,4 +22,5 @@ cdef class Decider:
     cdef const double[::1] second
     cdef uint16_t[::1] decided
 
+    cdef void look_up(self, Py_ssize_t free, int chip) noexcept nogil
     cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil

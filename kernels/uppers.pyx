@@ -209,8 +209,8 @@ cdef class Decider:
         self.second = check("second", second, np.float64, (anchors.n_places,))
         self.decided = np.empty(3 * YC_ROLLS * np.max(self.layout.n_lanes), np.uint16)
 
-    cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil:
-        """Write down the decisions of all lanes, [stage][roll][lane], and leave the turn prepared."""
+    cdef void look_up(self, Py_ssize_t free, int chip) noexcept nogil:
+        """Prepare the turn of a scorecard, with mean and second moment as criteria."""
         cdef const double *means[YC_CATEGORIES]
         cdef const double *seconds[YC_CATEGORIES]
         cdef Py_ssize_t start
@@ -223,6 +223,10 @@ cdef class Decider:
         _sources(self.turn, self.layout, free, chip, means, seconds)
         self.turn.prepare(free, chip, False)
         self.turn.criteria.n = 2
+
+    cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil:
+        """Write down the decisions of all lanes, [stage][roll][lane], and leave the turn prepared."""
+        self.look_up(free, chip)
         self.turn.run.choose(&self.turn.program, &self.turn.tables, &self.turn.criteria, &self.turn.scratch,
                              self.layout.n_lanes[free], &self.decided[0])
 

@@ -108,6 +108,16 @@ def test_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
         probabilities.moments(start, 12)
 
 
+@pytest.mark.parametrize("name", ["exact", "plain"])
+def test_approximations_are_the_judge_s(name: str, tmp_path: Path) -> None:
+    """Who takes scores for normally distributed reaches what the judge says, and never more than is possible."""
+    table, best = computed(name, "approx", tmp_path / "table"), computed(name, "maxprob", tmp_path / "best")
+    verdict = verify(table, n_sampled=12, seed=7)
+    assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, 12)
+    assert (table.curve() <= best.curve() + 1e-15).all()
+    assert (table.curve() < best.curve() - 1e-6).any()
+
+
 def test_wrong_scores_are_found(tmp_path: Path) -> None:
     """Moments that no score has, and moments that are another's, are found."""
     table = computed("plain", "scores", tmp_path / "table")

@@ -6,6 +6,7 @@ Every keep of every roll is tried, every throw is listed with its probability, a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import combinations, product
@@ -20,6 +21,7 @@ Anchor = tuple[int, int, bool]
 """Free categories, upper total, chip."""
 
 TIE = 1e-12
+SURE = 1e300
 
 
 @cache
@@ -92,6 +94,32 @@ def witnessed_turn(options: Callable[[Roll], Iterable[tuple[Row, Row]]]) -> Row:
         worth = {roll: best[roll][:-1] for roll in ROLLS}
         brought = {roll: theirs[KEEPS[int(best[roll][-1])]] for roll in ROLLS}
     return mean(throws(()), brought)
+
+
+def mistaken_turn(options: Callable[[Roll], Iterable[tuple[Row, float]]], need: float) -> float:
+    """The chance of who goes for the position in which a need lies the most deviations below the mean.
+
+    An option is mean, second moment and whether the need is reached for sure, and the chance that there really is.
+    Mean and second moment of a keep are those of who plays for the highest mean.
+    """
+
+    def deviations(mean: float, second: float) -> float:
+        variance = max(second - mean**2, 1e-14 * second + 1e-18)
+        return (mean + 0.5 - need) / math.sqrt(variance)
+
+    moments = {roll: pick((mean, second) for (mean, second, _), _ in options(roll)) for roll in ROLLS}
+    chance: dict[Roll, Row] = {
+        roll: (pick((SURE if sure else deviations(*both), p) for (*both, sure), p in options(roll))[1],)
+        for roll in ROLLS
+    }
+    for _ in range(2):
+        kept = {keep: mean(throws(keep), moments) for keep in KEEPS}
+        really = {keep: mean(throws(keep), chance) for keep in KEEPS}
+        taken = kept_best({keep: (deviations(kept[keep][0], kept[keep][1]), *really[keep]) for keep in KEEPS})
+        best = kept_best(kept)
+        moments = {roll: best[roll] for roll in ROLLS}
+        chance = {roll: (taken[roll][1],) for roll in ROLLS}
+    return mean(throws(()), chance)[0]
 
 
 def decided_turn(scored: dict[Roll, float], second_keep: dict[Roll, Roll], first_keep: dict[Roll, Roll]) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.objectives.expected import Expected
-from yahtzee_cluster.objectives.probabilities import Distribution, Probabilities, Scores
+from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores
 from yahtzee_cluster.store import DamagedError
 from yahtzee_cluster.table import Table
 
@@ -72,8 +72,9 @@ def _judged(table: Table, n_sampled: int, seed: int) -> Iterator[tuple[str, floa
     random = np.random.default_rng(seed)
     judge = Judge(table)
     if isinstance(table.problem, Probabilities):
-        under_expected = isinstance(table.problem, Distribution)
-        probability = judge.probability_under_expected if under_expected else judge.probability
+        probability = {Distribution: judge.probability_under_expected, Approximated: judge.probability_by_guesses}.get(
+            type(table.problem), judge.probability
+        )
         lengths = table.problem.rows.length
         for place in random.choice(np.flatnonzero(lengths), n_sampled):
             anchor, need = table.problem.anchors.anchor(int(place)), int(random.integers(1, lengths[place] + 1))
@@ -121,6 +122,20 @@ class Judge:
                 )
 
         return reference.witnessed_turn(options)[0]
+
+    def probability_by_guesses(self, anchor: Anchor, need: int) -> float:
+        """The probability to score so much for who takes what is still scored for normally distributed."""
+        assert isinstance(self._table.problem, Approximated)
+        expected = self._table.problem.expected
+
+        def options(roll: reference.Roll) -> Iterable[tuple[reference.Row, float]]:
+            for after, points in self._plays(anchor, roll):
+                place = expected.anchors.index(after)
+                mean, second = float(expected.mean[place]), float(expected.second_moment[place])
+                moments = mean + points, second + 2 * points * mean + points**2
+                yield (*moments, float(points >= need)), self._probability(after, need - points)
+
+        return reference.mistaken_turn(options, need)
 
     def scores(self, anchor: Anchor, need: int) -> tuple[float, float]:
         """Mean and second moment of what is scored by who plays for a need."""

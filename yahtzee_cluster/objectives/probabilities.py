@@ -25,12 +25,17 @@ from yahtzee_cluster.recurrence import Block, Solver
 from yahtzee_cluster.rules import Rules
 
 ROUNDING = 1e-14
+NOT_FALLING = "a higher need is more probable than a lower one"
+
+Values = NDArray[np.float64]
 
 
 class Probabilities(Scorecards):
     """The recursion for all needs from 1 to a target; the values of a set are the rows of its anchors."""
 
     objective: ClassVar[str]
+    quantities: ClassVar[int] = 1
+    """How many values there are for each need: probabilities first, all rows of a set, then whatever else."""
 
     def __init__(self, rules: Rules, target: int, isa: str | None = None) -> None:
         if target < 1:
@@ -52,35 +57,52 @@ class Probabilities(Scorecards):
     def plain_size(self) -> int:
         """Every upper total, with and without chip, and every need, whether or not play leads there."""
         totals = self.anchors.threshold + 1 if self.anchors.bonus else 1
-        return (2 if self.rules.has_chip else 1) * totals * self.target
+        return self.quantities * (2 if self.rules.has_chip else 1) * totals * self.target
 
     def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
         """How many values all rows with these free categories have."""
-        return self.rows.n_values[subsets]
+        return self.quantities * self.rows.n_values[subsets]
 
     def complaint(self, block: Block) -> str | None:
-        """Probabilities lie between 0 and 1, and a higher need is never more probable."""
-        if not ((block.values >= 0) & (block.values <= 1 + ROUNDING)).all():
-            return "it holds values that are no probabilities"
-        rising = np.flatnonzero(np.diff(block.values) > ROUNDING) + 1
-        row_starts = [
-            start + self.rows.offset[self.places(free)]
-            for free, start in zip(block.subsets.tolist(), block.starts[:-1].tolist(), strict=True)
-        ]
-        if not np.isin(rising, np.concatenate(row_starts)).all():
-            return "a higher need is more probable than a lower one"
+        """What cannot be true of the rows of one set after the other."""
+        for free in block.subsets.tolist():
+            probabilities, *beside = np.split(block[free], self.quantities)
+            if complaint := self._no_probabilities(free, probabilities) or self._complaint_of(free, *beside):
+                return complaint
         return None
 
+    def _no_probabilities(self, free: int, rows: Values) -> str | None:
+        """Probabilities lie between 0 and 1, and a higher need is never more probable."""
+        if not ((rows >= 0) & (rows <= 1 + ROUNDING)).all():
+            return "it holds values that are no probabilities"
+        rising = np.flatnonzero(np.diff(rows) > ROUNDING) + 1
+        if not np.isin(rising, self.rows.offset[self.places(free)]).all():
+            return NOT_FALLING
+        return None
+
+    def _complaint_of(self, _: int, *beside: Values) -> str | None:
+        """What cannot be true of the other values of a set."""
+        return "it holds more than probabilities" if beside else None
+
     def row_index(self) -> Mapping[str, NDArray[Any]]:
-        """One line for each anchor whose row holds anything."""
+        """One line for each row that holds anything; `quantity` counts from 0, the probabilities."""
         places = np.flatnonzero(self.rows.length)
-        lie = {"offset": self.rows.offset[places], "length": self.rows.length[places]}
-        return {**self.anchor_columns(places), **lie}
+        columns = {**self.anchor_columns(places), "length": self.rows.length[places]}
+        size = self.rows.n_values[columns["subset"]]
+        offsets = [self.rows.offset[places] + quantity * size for quantity in range(self.quantities)]
+        if self.quantities == 1:
+            return columns | {"offset": offsets[0]}
+        repeated = {name: np.tile(column, self.quantities) for name, column in columns.items()}
+        quantity = np.repeat(np.arange(self.quantities, dtype=np.int8), len(places))
+        return repeated | {"quantity": quantity, "offset": np.concatenate(offsets)}
 
     @cached_property
     def expected(self) -> ExpectedTable:
         """What the highest expected score decides, where nothing else does."""
         return solve_expected(self.rules, self._isa)
+
+    def _decider(self, turn: Turn) -> Decider:
+        return Decider(turn, self.anchors, self.expected.mean, self.expected.second_moment)
 
 
 class MaxProb(Probabilities):
@@ -101,8 +123,8 @@ class Distribution(Probabilities):
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
         turn = self.new_turn()
-        decider = Decider(turn, self.anchors, self.expected.mean, self.expected.second_moment)
-        return self.each_set(needs.Followed(turn, self.anchors, self.rows.length, self.rows.offset, decider).solve)
+        kernel = needs.Followed(turn, self.anchors, self.rows.length, self.rows.offset, self._decider(turn))
+        return self.each_set(kernel.solve)
 
 
 class Scores(Probabilities):
@@ -116,15 +138,6 @@ class Scores(Probabilities):
     objective = "scores"
     quantities = 3
 
-    @property
-    def plain_size(self) -> int:
-        """Three values for each need."""
-        return self.quantities * super().plain_size
-
-    def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
-        """How many values all rows with these free categories have."""
-        return self.quantities * self.rows.n_values[subsets]
-
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
         return self.each_set(self._kernel(self.new_turn()).solve)
@@ -132,28 +145,34 @@ class Scores(Probabilities):
     def flow(self, width: NDArray[np.int64], target: int) -> Flow:
         """The kernel that plays games for a target, with a turn of its own."""
         turn = self.new_turn()
-        decider = Decider(turn, self.anchors, self.expected.mean, self.expected.second_moment)
-        return Flow(self._kernel(turn), decider, width, target)
+        return Flow(self._kernel(turn), self._decider(turn), width, target)
 
     def _kernel(self, turn: Turn) -> needs.Scores:
         table, rows = self.expected, self.rows
         return needs.Scores(turn, self.anchors, rows.length, rows.offset, table.mean, table.second_moment)
 
-    def complaint(self, block: Block) -> str | None:
-        """The first third are rows of probabilities, and no second moment is smaller than the square of its mean."""
-        for free in block.subsets.tolist():
-            probabilities, mean, second = np.split(block[free], self.quantities)
-            only = Block(np.array([free]), np.array([0, len(probabilities)]), probabilities)
-            if complaint := super().complaint(only):
-                return complaint
-            if not ((mean >= 0) & (second >= mean**2 * (1 - ROUNDING))).all():
-                return "it holds moments that no score has"
-        return None
+    def _complaint_of(self, _: int, *beside: Values) -> str | None:
+        """No second moment is smaller than the square of its mean."""
+        mean, second = beside
+        sound = ((mean >= 0) & (second >= mean**2 * (1 - ROUNDING))).all()
+        return None if sound else "it holds moments that no score has"
 
-    def row_index(self) -> Mapping[str, NDArray[Any]]:
-        """One line for each row: 0 the probability, 1 the mean, 2 the second moment."""
-        one = super().row_index()
-        n, size = len(one["offset"]), self.rows.n_values[one["subset"]]
-        columns = {name: np.tile(column, self.quantities) for name, column in one.items()}
-        quantity = np.repeat(np.arange(self.quantities, dtype=np.int8), n)
-        return columns | {"quantity": quantity, "offset": columns["offset"] + quantity * np.tile(size, self.quantities)}
+
+class Approximated(Probabilities):
+    """MaxProbApprox (Cremers 2002, 6.2.2): who plays for a need takes what is still scored for normally distributed.
+
+    Mean and variance are those of the strategy with the highest mean.
+    """
+
+    objective = "approx"
+
+    def solver(self) -> Solver:
+        """The kernel, with a turn of its own."""
+        turn = self.new_turn()
+        kernel = needs.Approximated(turn, self.anchors, self.rows.length, self.rows.offset, self._decider(turn))
+        return self.each_set(kernel.solve)
+
+    def _no_probabilities(self, free: int, rows: Values) -> str | None:
+        """Who plays for less may well be less likely to have it: these are different strategies."""
+        complaint = super()._no_probabilities(free, rows)
+        return None if complaint == NOT_FALLING else complaint
