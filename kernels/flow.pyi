@@ -9,7 +9,15 @@ from yahtzee_cluster.kernels.uppers import Decider
 
 class Flow:
     turn: Turn
-    def __init__(self, scores: Scores, decider: Decider, width: NDArray[np.int64], target: int) -> None: ...
+    def __init__(
+        self,
+        scores: Scores,
+        decider: Decider,
+        width: NDArray[np.int64],
+        target: int,
+        by_mean: bool = False,
+        comparing: bool = False,
+    ) -> None: ...
     def room(self, free: int) -> tuple[int, int]: ...
     def step(
         self,
@@ -20,4 +28,6 @@ class Flow:
         open_out: Sequence[Values | None],
         free_out: Sequence[Values | None],
         met: Values,
+        compared: Values | None = None,
+        costliest: Values | None = None,
     ) -> None: ...

@@ -91,9 +91,10 @@ typedef struct {
     /* The value of playing as decided, every lane by its own decisions, or all by one lane's; by every criterion. */
     void (*follow)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t n,
                    const uint16_t *decisions, ptrdiff_t n_decided, double *const *out);
-    /* Where playing as decided leads: how much of each lane's weight goes to every outcome in use, [outcome][lane]. */
+    /* Where playing as decided leads: how much of each lane's weight goes to every outcome in use, [outcome][lane]; and
+     * unless `rolls` is NULL, to every roll before each decision, [stage][roll][lane]. */
     void (*spread)(const yc_program *, const yc_moves *, const double *weights, yc_scratch *, ptrdiff_t n,
-                   const uint16_t *decisions, ptrdiff_t n_decided, double *out);
+                   const uint16_t *decisions, ptrdiff_t n_decided, double *out, double *rolls);
     /* The value, by the first criterion, of playing what is taken for the best; where that ties, of the best of these. */
     void (*mistake)(const yc_program *, const yc_criteria *, const yc_guess *, yc_scratch *, ptrdiff_t n, double *out);
     /* The most that the luckiest roll can bring, by the first criterion. */

@@ -44,6 +44,7 @@ cdef extern from "turn.h" nogil:
     ctypedef struct yc_program:
         int n_slots
         uint16_t outcome[YC_MAX_OUTCOMES]
+        uint16_t row[YC_ROLLS]
         uint16_t legal[YC_ROLLS]
 
     ctypedef struct yc_scratch:
@@ -61,7 +62,7 @@ cdef extern from "turn.h" nogil:
         void (*follow)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t,
                        const uint16_t *, ptrdiff_t, double *const *) noexcept nogil
         void (*spread)(const yc_program *, const yc_moves *, const double *, yc_scratch *, ptrdiff_t,
-                       const uint16_t *, ptrdiff_t, double *) noexcept nogil
+                       const uint16_t *, ptrdiff_t, double *, double *) noexcept nogil
         void (*mistake)(const yc_program *, const yc_criteria *, const yc_guess *, yc_scratch *, ptrdiff_t,
                         double *) noexcept nogil
         void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *) noexcept nogil

@@ -278,7 +278,7 @@ cdef class Turn:
             out = np.zeros((self.n_outcomes, n))
             with nogil:
                 self.run.spread(&self.program, &self.tables, &given[0], &self.scratch, n, &decided[0, 0, 0], n_decided,
-                                &out[0, 0])
+                                &out[0, 0], NULL)
         finally:
             self.end()
         return np.asarray(out)

@@ -366,7 +366,7 @@ static void YC(mistake)(const yc_program *program, const yc_criteria *criteria, 
 
 /* `follow` the other way round: what a lane has goes to the rolls, from there to what is kept of them, and so on. */
 static void YC(spread)(const yc_program *program, const yc_moves *moves, const double *weights, yc_scratch *scratch,
-                       ptrdiff_t n, const uint16_t *decided, ptrdiff_t n_decided, double *out)
+                       ptrdiff_t n, const uint16_t *decided, ptrdiff_t n_decided, double *out, double *rolls_out)
 {
     vec *rolls = (vec *)scratch->value[0], *keeps = (vec *)scratch->value[1], *slots = (vec *)scratch->slots[0];
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
@@ -374,7 +374,13 @@ static void YC(spread)(const yc_program *program, const yc_moves *moves, const d
         vec weight = YC(read)(weights, lane, n, 0.0, 0.0);
         for (int roll = 0; roll < YC_ROLLS; roll++)
             rolls[place_of[YC_FIRST_ROLL + roll]] = MUL(weight, SET1(chance_of[roll]));
-        for (int stage = 0; stage < 2; stage++) {
+        for (int stage = 0; stage <= 2; stage++) {
+            if (rolls_out)
+                for (int roll = 0; roll < YC_ROLLS; roll++)
+                    YC(put)(rolls_out + (stage * YC_ROLLS + roll) * n + lane, rolls[place_of[YC_FIRST_ROLL + roll]],
+                            decisions.lanes);
+            if (stage == 2)
+                break;
             for (int keep = 0; keep < YC_KEEPS; keep++)
                 keeps[keep] = SET1(0.0);
             for (int roll = 0; roll < YC_ROLLS; roll++)

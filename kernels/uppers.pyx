@@ -375,7 +375,7 @@ def trace(Decider decider not None, payoffs, crossing, worth, reach, met, produc
                         continue
                     decider.decide(free, chip)
                     turn.run.spread(&turn.program, &turn.tables, &chances[layout.place[free, chip]], &turn.scratch,
-                                    n_lanes, &decider.decided[0], n_lanes, &arrived[0])
+                                    n_lanes, &decider.decided[0], n_lanes, &arrived[0], NULL)
                     for slot in range(turn.program.n_slots):
                         o = turn.program.outcome[slot]
                         for lane in range(n_lanes):

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from conftest import SMALL
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
-from yahtzee_cluster.games import play_for, play_for_mean
+from yahtzee_cluster.games import compare, play_for, play_for_mean
+from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores
 from yahtzee_cluster.rules import Rules, parse_rules
 from yahtzee_cluster.statistics import EXTRA_BONUS, statistics
@@ -76,6 +78,53 @@ def test_playing_for_the_mean(name: str, tmp_path: Path) -> None:
     once = [name != EXTRA_BONUS for name in games.names]
     assert games.variance[once] == pytest.approx(found.variance[once], rel=1e-9, abs=1e-12)
     assert np.isnan(games.variance[~np.array(once)]).all()
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_costs_add_up(name: str, tmp_path: Path) -> None:
+    """What every differing decision costs adds up to what each strategy gives away by the measure of the other."""
+    table = small(name, tmp_path)
+    start = Anchor(table.rules.all_free, 0, False)
+    mean = solve_expected(table.rules).mean[solve_expected(table.rules).start]
+    for target in (5, 12, 20):
+        by_mean, by_target = compare(target, table, threads=2)
+        best = table.value(start, target)
+        reached = by_mean.played.curve[target]
+        assert by_mean.cost.sum() == pytest.approx(best - reached, rel=1e-9, abs=1e-14)
+        assert by_target.cost.sum() == pytest.approx(mean - by_target.played.moments[0], rel=1e-9, abs=1e-12)
+        assert by_mean.played.curve.tolist() == pytest.approx(play_for_mean(table.rules).curve.tolist(), rel=1e-12)
+        assert by_target.played.curve.tolist() == play_for(target, table).curve.tolist()
+        for found in (by_mean, by_target):
+            assert (found.otherwise >= 0).all()
+            assert (found.otherwise <= found.taken * (1 + 1e-12)).all()
+            assert (found.cost >= -1e-12).all()
+            assert found.taken[0] == pytest.approx([1, 1, 1])
+            assert all(later <= earlier * (1 + 1e-12) for earlier, later in pairwise(found.taken[:, 0]))
+            costs = [one.cost for one in found.costliest]
+            assert costs == sorted(costs, reverse=True)
+
+
+def test_the_costliest_position(tmp_path: Path) -> None:
+    """A costly position is one: the judge finds both decisions best by their own measure, and the same cost."""
+    table = small("free", tmp_path)
+    rules = table.rules
+    by_mean, _ = compare(20, table)
+    one = next(one for one in by_mean.costliest if one.stage == 2)
+    values, moments = {}, {}
+    for play in rules.plays(one.anchor.free, one.anchor.chip, one.roll):
+        upper = rules.upper_threshold if one.anchor.upper is None else one.anchor.upper
+        after, points = reference.after(rules, one.anchor.free, upper, play)
+        name = rules.categories[play.category].name
+        values[name] = reference.maxprob(rules)(*after, one.need - points)
+        moments[name] = reference.moments(rules)(*after)[0] + points
+    assert values[str(one.other)] == max(values.values()) > values[str(one.decided)]
+    assert moments[str(one.decided)] == max(moments.values())
+    shown = run("yahtzee_cluster", "compare", "--store", table.path, "--for", 20)
+    assert f"box of {' '.join(map(str, one.roll))}: {one.decided}, not {one.other}" in shown.stdout
+    found = json.loads(run("yahtzee_cluster", "compare", "--store", table.path, "--for", 20, "--json").stdout)
+    assert found["by_mean"]["costliest"][0]["cost"] == by_mean.costliest[0].cost
+    assert sum(map(sum, found["by_mean"]["cost"])) == pytest.approx(found["p"][1] - found["p"][0], rel=1e-9)
+    assert sum(map(sum, found["by_target"]["cost"])) == pytest.approx(found["mean"][0] - found["mean"][1], rel=1e-9)
 
 
 def judged(rules: Rules, need: int) -> reference.Row:

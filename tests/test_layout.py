@@ -20,7 +20,7 @@ FLOORS = [
     {"objectives"},
     {"job", "table", "statistics", "spoken"},
     {"verify", "slurm", "advice", "games"},
-    {"conversation"},
+    {"conversation", "likeness"},
     {"run", "plan", "cli"},
     {"__main__"},
 ]

@@ -146,7 +146,7 @@ class Adviser:
         weighed = self._turn.weigh(anchor.free, anchor.chip, *self._outcomes(anchor, need))[:, 2 - rolls_left, :, 0]
         inside = {keep for size in range(N_DICE + 1) for keep in combinations(roll, size)}
         ordered = sorted(inside, key=INDEX.__getitem__, reverse=True)  # the order in which `choose` breaks ties
-        return [(Move(_words(keep), keep=keep), tuple(weighed[:, INDEX[keep]].tolist())) for keep in ordered]
+        return [(Move(words_of(keep), keep=keep), tuple(weighed[:, INDEX[keep]].tolist())) for keep in ordered]
 
     def _outcomes(self, anchor: Anchor, need: int | None) -> list[NDArray[np.float64]]:
         """By each criterion, what every outcome is worth; those of used categories are worth nothing."""
@@ -185,7 +185,8 @@ class Adviser:
         return worth_of
 
 
-def _words(keep: Keep) -> str:
+def words_of(keep: Keep) -> str:
+    """What to say to keep some dice."""
     if len(keep) == N_DICE:
         return "keep all dice"
     return f"keep {' '.join(map(str, keep))}" if keep else "roll all dice again"

@@ -92,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     statistics.add_argument("--json", action="store_true", help="print one JSON object with full precision")
     statistics.set_defaults(verb=_statistics)
 
+    likeness = _query(verbs, "compare", "where playing for a score and for the expected score part", _compare)
+    likeness.add_argument("--for", dest="target", required=True, type=_count, metavar="N", help="the score")
+    likeness.epilog = "Example: compare --store runs/yahtzee-scores-1575-G5 --for 250"
     _query(verbs, "status", "how much of a table is there", _status)
     verify = _query(verbs, "verify", "whether every byte of a table is right", _verify)
     verify.add_argument("--sample", type=_count, default=20, metavar="N", help="values to solve again (default: 20)")
@@ -235,6 +238,18 @@ def _statistics(options: argparse.Namespace) -> str:
         lines.append(f"{name:17}{average:>9.4f}{spread}")
     lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17g}{at:>9}" for share, at in percentiles.items())]
     return "\n".join(lines)
+
+
+def _compare(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.games import compare
+    from yahtzee_cluster.likeness import facts, words
+    from yahtzee_cluster.table import open_table
+
+    table = open_table(options.store)
+    both = compare(options.target, table)
+    if options.json:
+        return json.dumps(facts(options.target, both, table.rules))
+    return words(options.target, both, table.rules)
 
 
 def _value(options: argparse.Namespace) -> str:

@@ -17,12 +17,17 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.dice import KEEPS, ROLLS, Keep
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.objectives.probabilities import Scores
 from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.statistics import EXTRA_BONUS, Currencies
 from yahtzee_cluster.table import Table
+
+COSTLIEST = 10
+"""So many of the costliest positions are named."""
 
 AHEAD = 2
 """So many turns for each thread are played before they are added up."""
@@ -65,6 +70,51 @@ class Arrived:
             self.still_open += other.still_open
 
 
+@dataclass(frozen=True)
+class Costly:
+    """A position in which the strategies part, and what that costs whoever plays, by the measure of the other one."""
+
+    cost: float
+    """Times the chance to meet the position."""
+    anchor: Anchor
+    need: int
+    stage: int
+    """0 the first keep, 1 the second, 2 the box."""
+    roll: Keep
+    decided: Keep | str
+    other: Keep | str
+    """What the other one would do."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How somebody who plays is like another one who looks on and would decide otherwise now and then."""
+
+    played: Played
+    taken: Values
+    """[turn, stage]: how many decisions are taken on average while the target is neither reached nor out of reach."""
+    otherwise: Values
+    """[turn, stage]: how many of them the other one would take otherwise."""
+    cost: Values
+    """[turn, stage]: what that costs, by the measure of the other one, if he played on from there."""
+    costliest: tuple[Costly, ...]
+
+
+def compare(target: int, table: Table, threads: int | None = None) -> tuple[Comparison, Comparison]:
+    """Who plays for the highest mean, judged by who plays for a target; and the other way round."""
+    first, second = (_checked(target, table, threads, by_mean, comparing=True) for by_mean in (True, False))
+    return first.compared(), second.compared()
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What one step has to say besides where its games are now."""
+
+    met: Values
+    compared: Values
+    costliest: Values
+
+
 def play_for_mean(rules: Rules, threads: int | None = None) -> Played:
     """All games of who plays for the highest mean."""
     return _Games(Scores(rules, 1), None, 0, threads).played()
@@ -72,17 +122,31 @@ def play_for_mean(rules: Rules, threads: int | None = None) -> Played:
 
 def play_for(target: int, table: Table, threads: int | None = None) -> Played:
     """All games of who plays for a final score of at least `target`, as a table of scores decides."""
+    return _checked(target, table, threads).played()
+
+
+def _checked(
+    target: int, table: Table, threads: int | None, by_mean: bool = False, *, comparing: bool = False
+) -> _Games:
     if not isinstance(table.problem, Scores):
         raise UsageError(f"{table.path}: holds {table.objective}; games are played by a table of scores")
     if not 1 <= target <= table.target:
         raise UsageError(f"target: this table knows how to play for 1 to {table.target}, found {target}")
-    return _Games(table.problem, table, target, threads).played()
+    return _Games(table.problem, table, target, threads, by_mean, comparing)
 
 
 class _Games:
     """All games of one strategy."""
 
-    def __init__(self, problem: Scores, table: Table | None, target: int, threads: int | None) -> None:
+    def __init__(
+        self,
+        problem: Scores,
+        table: Table | None,
+        target: int,
+        threads: int | None,
+        by_mean: bool = False,
+        comparing: bool = False,
+    ) -> None:
         self._problem = problem
         self._table = table
         self._target = target
@@ -90,9 +154,23 @@ class _Games:
         self._width = _width(problem)
         self._kernels: SimpleQueue[Flow] = SimpleQueue()
         for _ in range(self._threads):
-            self._kernels.put(problem.flow(self._width, target))
+            self._kernels.put(problem.flow(self._width, target, by_mean, comparing))
         self._moves = problem.new_turn().moves
         self._met = np.zeros((2, len(self._moves.outcomes)))
+        self._compared = np.zeros((len(problem.element_names), 3, 3))
+        self._costliest: list[Values] = []
+
+    def compared(self) -> Comparison:
+        """Play them all, and look at every decision."""
+        played = self.played()
+        taken, otherwise, cost = np.moveaxis(self._compared, 2, 0)
+        costliest = sorted(np.concatenate(self._costliest).tolist(), key=lambda row: -row[0])[:COSTLIEST]
+        return Comparison(played, taken, otherwise, cost, tuple(self._costly(row) for row in costliest if row[0] > 0))
+
+    def _costly(self, row: list[float]) -> Costly:
+        cost, (place, need, stage, roll, mine, other) = row[0], map(int, row[1:])
+        names = KEEPS if stage < 2 else self._problem.element_names
+        return Costly(cost, self._problem.anchors.anchor(place), need, stage, ROLLS[roll], names[mine], names[other])
 
     def played(self) -> Played:
         """Play them all."""
@@ -118,25 +196,28 @@ class _Games:
 
     def _turn(self, arrived: dict[int, Arrived], pool: ThreadPoolExecutor) -> dict[int, Arrived]:
         """Play a turn of all games; where they are then."""
-        rows = self._rows_below(next(iter(arrived)).bit_count())
+        n_free = next(iter(arrived)).bit_count()
+        rows, turn = self._rows_below(n_free), len(self._compared) - n_free
         after: dict[int, Arrived] = {}
         # Whatever is ready first, games are added up in the order of their sets.
-        waiting: deque[Future[tuple[dict[int, Arrived], Values]]] = deque()
+        waiting: deque[Future[tuple[dict[int, Arrived], _Seen]]] = deque()
         sets = iter(sorted(arrived))
         while True:
             for free in islice(sets, AHEAD * self._threads - len(waiting)):
                 waiting.append(pool.submit(self._step, free, arrived[free], rows))
             if not waiting:
                 return after
-            left, met = waiting.popleft().result()
-            self._met += met
+            left, seen = waiting.popleft().result()
+            self._met += seen.met
+            self._compared[turn] += seen.compared
+            self._costliest.append(seen.costliest)
             for free, games in left.items():
                 if free in after:
                     after[free].add(games)
                 else:
                     after[free] = games
 
-    def _step(self, free: int, games: Arrived, rows: dict[int, Values]) -> tuple[dict[int, Arrived], Values]:
+    def _step(self, free: int, games: Arrived, rows: dict[int, Values]) -> tuple[dict[int, Arrived], _Seen]:
         n_categories = len(self._problem.element_names)
         opened = games.still_open if games.still_open is not None and games.still_open.any() else None
         left: dict[int, Arrived] = {}
@@ -144,7 +225,7 @@ class _Games:
             if free >> category & 1:
                 n_open, n_free = self._room(free ^ 1 << category)
                 left[category] = Arrived(None if opened is None else np.zeros(n_open), np.zeros(n_free))
-        met = np.zeros_like(self._met)
+        seen = _Seen(np.zeros_like(self._met), np.zeros((3, 3)), np.zeros((4, 7)))
         to = [left.get(category) for category in range(n_categories)]
         kernel = self._kernels.get()
         try:
@@ -155,11 +236,13 @@ class _Games:
                 games.played_free,
                 [games.still_open if games else None for games in to],
                 [games.played_free if games else None for games in to],
-                met,
+                seen.met,
+                seen.compared,
+                seen.costliest,
             )
         finally:
             self._kernels.put(kernel)
-        return {free ^ 1 << category: games for category, games in left.items()}, met
+        return {free ^ 1 << category: games for category, games in left.items()}, seen
 
     def _rows_below(self, layer: int) -> dict[int, Values]:
         """What decides for games that play for the target in this layer: the rows of the layer below."""

@@ -142,10 +142,10 @@ class Scores(Probabilities):
         """The kernel, with a turn of its own."""
         return self.each_set(self._kernel(self.new_turn()).solve)
 
-    def flow(self, width: NDArray[np.int64], target: int) -> Flow:
-        """The kernel that plays games for a target, with a turn of its own."""
+    def flow(self, width: NDArray[np.int64], target: int, by_mean: bool = False, comparing: bool = False) -> Flow:
+        """The kernel that plays games, with a turn of its own: for a target, or for the mean while one is in sight."""
         turn = self.new_turn()
-        return Flow(self._kernel(turn), self._decider(turn), width, target)
+        return Flow(self._kernel(turn), self._decider(turn), width, target, by_mean, comparing)
 
     def _kernel(self, turn: Turn) -> needs.Scores:
         table, rows = self.expected, self.rows
