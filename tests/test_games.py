@@ -55,6 +55,7 @@ def test_playing_for_a_score(name: str, tmp_path: Path) -> None:
         assert games.mean.sum() == pytest.approx(games.curve[1:].sum(), rel=1e-12)
 
 
+@pytest.mark.whole
 def test_a_real_game(tmp_path: Path) -> None:
     """The same with the twelve boxes of `yacht`."""
     table = computed("yacht", tmp_path / "table", 300)
@@ -154,6 +155,7 @@ def judged(rules: Rules, need: int) -> reference.Row:
     return from_anchor(rules.all_free, 0, False, need)
 
 
+@pytest.mark.whole
 def test_boxes_are_the_judge_s(tmp_path: Path) -> None:
     """What every box brings to who plays for a score is what trying out everything finds."""
     table = small("plain", tmp_path)
@@ -174,6 +176,7 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
         assert np.array_equal(games.mean, expected.mean)
 
 
+@pytest.mark.whole
 def test_statistics_at_the_shell(tmp_path: Path) -> None:
     """One command for either strategy, for people and as JSON; what does not fit together is refused in one line."""
     table = small("exact", tmp_path)

@@ -40,6 +40,7 @@ def of_yahtzee() -> Statistics:
     return statistics(load_rules("yahtzee"))
 
 
+@pytest.mark.whole
 def test_glenns_table_iii() -> None:
     """All means and variances are Glenn's to the last digit, but for two misprints and two that hang on ties."""
     found = of_yahtzee()
@@ -50,6 +51,7 @@ def test_glenns_table_iii() -> None:
                 assert f"{value:.4f}" == (MISPRINTED | UP_TO_TIES).get((name, printed), printed)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("name", "printed"), sorted(MISPRINTED))
 def test_misprints(name: str, printed: str) -> None:
     """However ties are broken, these means do not round to what was printed."""
@@ -58,6 +60,7 @@ def test_misprints(name: str, printed: str) -> None:
     assert f"{least:.4f}" == f"{most:.4f}" == MISPRINTED[name, printed]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("name", "printed"), sorted(UP_TO_TIES))
 def test_digits_that_hang_on_ties(name: str, printed: str) -> None:
     """Some way to break ties has the printed variance, and another one that of this program."""
@@ -69,6 +72,7 @@ def test_digits_that_hang_on_ties(name: str, printed: str) -> None:
     assert least - 1e-9 <= of_yahtzee().variance[at] + of_yahtzee().mean[at] ** 2 <= most + 1e-9
 
 
+@pytest.mark.whole
 def test_sums() -> None:
     """The currencies together are the score: their means add up to its mean, their covariances to its variance."""
     for name in ("forced-joker", "yacht"):
@@ -198,6 +202,7 @@ def test_bad_arguments() -> None:
         Followed(problem.new_turn(), problem.anchors, problem.rows.length, problem.rows.offset, decider)
 
 
+@pytest.mark.whole
 def test_decisions_of_the_first_turn() -> None:
     """What is decided with an empty scorecard is what a turn chooses by the means and second moments after it."""
     rules = load_rules("yahtzee")

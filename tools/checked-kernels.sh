@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run the kernel tests on kernels that check themselves: tools/checked-kernels.sh debug|sanitize
-# Comparing with another solver would check nothing here that the plain tests do not.
+# Comparing with another solver, or solving whole games, would check nothing here that the plain tests do not.
 # The build is a tree of its own under build/, put before the checkout's on Python's path.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,5 +15,5 @@ else
     set -- env
 fi
 echo "== kernel tests, $mode build"
-PYTHONPATH=$tree YAHTZEE_CLUSTER_EXPECT=$tree "$@" .venv/bin/pytest -q --no-header -p no:cacheprovider -m "not witness" \
-    tests/test_turn.py tests/test_expected.py tests/test_maxprob.py
+PYTHONPATH=$tree YAHTZEE_CLUSTER_EXPECT=$tree "$@" .venv/bin/pytest -q --no-header -p no:cacheprovider -m "not witness and not whole" \
+    tests/test_turn.py tests/test_expected.py tests/test_maxprob.py tests/test_games.py tests/test_statistics.py
