@@ -33,6 +33,7 @@ def as_printed(value: float, published: str) -> str:
     return f"{value:.{len(published.partition('.')[2])}f}"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("name", "mean", "std"),
     [
@@ -95,12 +96,14 @@ def test_independent_witness(variant: str) -> None:
     np.testing.assert_allclose(ours, found, rtol=1e-12)
 
 
+@pytest.mark.whole
 def test_yatzy_with_looser_two_pairs() -> None:
     """Where four of a kind counts as two pairs, Yatzy's mean is 248.6441 (248.63 is often quoted)."""
     table = solve_expected(loosened(load_rules("yatzy"), "two-pairs"))
     assert as_printed(float(table.mean[table.start]), "248.6441") == "248.6441"
 
 
+@pytest.mark.whole
 def test_small_games_completely(small_rules: Rules) -> None:
     """In the small games, mean and second moment from every anchor are what the judge finds."""
     table = solve_expected(small_rules)
@@ -121,6 +124,7 @@ def closed_totals(table: ExpectedTable, anchor: Anchor) -> list[int]:
     return [won, lost] if lost >= 0 else [won]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["yahtzee", "forced-joker", "no-joker", "yatzy", "yacht", "kniffel"])
 def test_sampled_anchors_of_the_real_games(name: str) -> None:
     """One turn of the judge, from the table's own values one turn later, gives the table's values back."""

@@ -41,6 +41,7 @@ def small(name: str, folder: Path, objective: str = "scores") -> Table:
     return computed(rules, folder / objective, 60, objective)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_playing_for_a_score(name: str, tmp_path: Path) -> None:
     """Played from start to end, the strategy scores as the table says: chance of the target, mean and second moment."""
@@ -67,6 +68,7 @@ def test_a_real_game(tmp_path: Path) -> None:
         assert (games.curve[target] - play_for_mean(table.rules).curve[target]) > 0.01
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["free", "exact"])
 def test_playing_for_the_mean(name: str, tmp_path: Path) -> None:
     """Without a target the distribution is that of a table of distributions, and every box brings what it should."""
@@ -105,6 +107,7 @@ def test_costs_add_up(name: str, tmp_path: Path) -> None:
             assert costs == sorted(costs, reverse=True)
 
 
+@pytest.mark.whole
 def test_the_costliest_position(tmp_path: Path) -> None:
     """A costly position is one: the judge finds both decisions best by their own measure, and the same cost."""
     table = small("free", tmp_path)
@@ -199,6 +202,7 @@ def test_statistics_at_the_shell(tmp_path: Path) -> None:
         assert complaint in refused.stderr
 
 
+@pytest.mark.whole
 def test_other_tables_cannot_be_played_by(tmp_path: Path) -> None:
     """Only a table of scores decides for games."""
     with pytest.raises(UsageError, match="holds maxprob; games are played by a table of scores"):

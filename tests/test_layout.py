@@ -21,6 +21,9 @@ FLOORS = [
     {"job", "table", "statistics", "spoken"},
     {"verify", "slurm", "advice", "games"},
     {"conversation", "likeness"},
+    {"findings"},
+    {"figures"},
+    {"report"},
     {"run", "plan", "cli"},
     {"__main__"},
 ]

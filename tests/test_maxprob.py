@@ -43,6 +43,7 @@ def row_of(problem: MaxProb, rows: dict[int, Values], anchor: Anchor) -> Values:
     return rows[anchor.free][start : start + problem.rows.length[place]]
 
 
+@pytest.mark.whole
 def test_small_games_agree_with_the_judge(small_rules: Rules) -> None:
     """From the empty scorecard, the probability of every need is what the judge finds."""
     problem = MaxProb(small_rules, target=1000)

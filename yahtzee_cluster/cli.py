@@ -95,6 +95,17 @@ def _parser() -> argparse.ArgumentParser:
     likeness = _query(verbs, "compare", "where playing for a score and for the expected score part", _compare)
     likeness.add_argument("--for", dest="target", required=True, type=_count, metavar="N", help="the score")
     likeness.epilog = "Example: compare --store runs/yahtzee-scores-1575-G5 --for 250"
+    report = verbs.add_parser(
+        "report",
+        help="a page with tables and figures",
+        description="Write one page that holds everything there is to say of a game, its figures as SVG and PNG, and "
+        "its tables as CSV, from a table of scores; print where it is.",
+        epilog="Example: report --store runs/yahtzee-scores-1575-G5 --for 250 --out report",
+    )
+    report.add_argument("--store", required=True, metavar="DIR", help="a table with objective `scores`")
+    report.add_argument("--out", required=True, metavar="DIR", help="where the report goes")
+    report.add_argument("--for", dest="target", type=_count, metavar="N", help="compare with who plays for this score")
+    report.set_defaults(verb=_report)
     _query(verbs, "status", "how much of a table is there", _status)
     verify = _query(verbs, "verify", "whether every byte of a table is right", _verify)
     verify.add_argument("--sample", type=_count, default=20, metavar="N", help="values to solve again (default: 20)")
@@ -250,6 +261,16 @@ def _compare(options: argparse.Namespace) -> str:
     if options.json:
         return json.dumps(facts(options.target, both, table.rules))
     return words(options.target, both, table.rules)
+
+
+def _report(options: argparse.Namespace) -> str:
+    from pathlib import Path
+
+    from yahtzee_cluster.findings import find
+    from yahtzee_cluster.report import write
+    from yahtzee_cluster.table import open_table
+
+    return str(write(find(open_table(options.store), options.target), Path(options.out)))
 
 
 def _value(options: argparse.Namespace) -> str:

@@ -1,0 +1,120 @@
+"""The report: one page that holds everything, figures as SVG and PNG, tables as CSV."""
+
+import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from conftest import SMALL
+
+from yahtzee_cluster.games import compare, play_for_mean
+from yahtzee_cluster.statistics import statistics
+from yahtzee_cluster.table import Table, open_table
+
+FIGURES = ["boxes", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]
+TARGET = 20
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "rules.toml").write_text(SMALL["free"])
+    flags = ["--rules", folder / "rules.toml", "--objective", "scores", "--target", 60, "--store", folder / "table"]
+    assert run("yahtzee_cluster.run", *flags).returncode == 0
+    return open_table(folder / "table")
+
+
+@pytest.fixture(scope="module")
+def written(table: Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report, and where it is."""
+    out = tmp_path_factory.mktemp("out") / "deep" / "report"
+    result = run("yahtzee_cluster", "report", "--store", table.path, "--for", TARGET, "--out", out)
+    assert (result.returncode, result.stdout) == (0, f"{out / 'index.html'}\n"), result.stderr
+    return out
+
+
+def sheet(written: Path, name: str) -> list[dict[str, str]]:
+    with (written / "tables" / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_tables_hold_what_was_computed(table: Table, written: Path) -> None:
+    """The CSV files have every digit of the curves, moments, covariances and comparisons."""
+    rows = sheet(written, "scores")
+    assert [float(row["p_maxprob"]) for row in rows] == table.curve().tolist()
+    means, deviations = table.score_curve()
+    assert [float(row["mean_of_maxprob"]) for row in rows] == means.tolist()
+    assert [float(row["deviation_of_maxprob"]) for row in rows] == deviations.tolist()
+    games = play_for_mean(table.rules).curve
+    expected = [float(row["p_highest_mean"]) for row in rows]
+    assert expected[: len(games)] == games.tolist()[: len(expected)]
+    found = statistics(table.rules)
+    assert [float(row["mean"]) for row in sheet(written, "boxes")] == found.mean.tolist()
+    covariances = [[float(row[name]) for name in found.names] for row in sheet(written, "covariances")]
+    assert covariances == found.covariance.tolist()
+    by_mean, by_target = compare(TARGET, table)
+    costs = [float(row["cost"]) for row in sheet(written, "comparison")]
+    assert costs == [*by_mean.cost.ravel().tolist(), *by_target.cost.ravel().tolist()]
+    assert [int(row["percentile"]) for row in sheet(written, "percentiles")] == [1, 5, 10, 25, 50, 75, 90, 95, 99]
+
+
+def test_figures(written: Path) -> None:
+    """Every figure is there as SVG and as PNG; its axes are labelled."""
+    assert sorted(path.stem for path in (written / "figures").glob("*.svg")) == FIGURES
+    for name in FIGURES:
+        root = ElementTree.parse(written / "figures" / f"{name}.svg").getroot()  # noqa: S314  # made here
+        assert root.tag.endswith("svg")
+        assert (written / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_page_stands_alone(written: Path) -> None:
+    """The page carries its figures and asks for nothing from elsewhere."""
+    page = (written / "index.html").read_text(encoding="utf-8")
+    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert len(sources) == len(FIGURES)
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    assert page.count("<figcaption>") == len(FIGURES)
+    assert "free: exact optimal play" in page
+
+
+def test_same_bytes_again(table: Table, written: Path, tmp_path: Path) -> None:
+    """The same table makes the same report, and an older one may be written over."""
+    for _ in range(2):
+        assert (
+            run("yahtzee_cluster", "report", "--store", table.path, "--for", TARGET, "--out", tmp_path).returncode == 0
+        )
+    for path in written.rglob("*.*"):
+        assert path.read_bytes() == (tmp_path / path.relative_to(written)).read_bytes(), path.name
+
+
+def test_without_a_comparison(table: Table, tmp_path: Path) -> None:
+    """Without a score to compare for, the page has no such figure."""
+    assert run("yahtzee_cluster", "report", "--store", table.path, "--out", tmp_path).returncode == 0
+    assert not (tmp_path / "figures" / "parting.svg").exists()
+    assert not (tmp_path / "tables" / "comparison.csv").exists()
+
+
+def test_refusals(table: Table, tmp_path: Path) -> None:
+    """A directory that cannot be written, another table, a score beyond it: one line each."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "rules.toml").write_text(SMALL["free"])
+    other = ["--rules", tmp_path / "rules.toml", "--target", 60, "--store", tmp_path / "other"]
+    assert run("yahtzee_cluster.run", *other).returncode == 0
+    for flags, complaint in (
+        (["--store", table.path, "--out", tmp_path / "file"], "name another directory with --out"),
+        (["--store", tmp_path / "other", "--out", tmp_path], "holds maxprob, not the scores of who plays for a need"),
+        (["--store", table.path, "--out", tmp_path, "--for", 61], "knows how to play for 1 to 60, found 61"),
+    ):
+        refused = run("yahtzee_cluster", "report", *flags)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
+        assert complaint in refused.stderr
+    assert np.isfinite(table.curve()).all()

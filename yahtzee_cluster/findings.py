@@ -1,0 +1,55 @@
+"""All that a report says of a game, gathered from a table of scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.games import compare, play_for_mean
+from yahtzee_cluster.likeness import Both
+from yahtzee_cluster.rules import Rules
+from yahtzee_cluster.statistics import percentile, statistics
+from yahtzee_cluster.table import Table
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Curves are by score, from 0 to the target: of who plays for that score, and of who plays for the highest mean."""
+
+    rules: Rules
+    maxprob: Values
+    expected: Values
+    means: Values
+    """[T]: of the final score of who plays for T; at 0, for the highest mean."""
+    deviations: Values
+    names: tuple[str, ...]
+    box_means: Values
+    covariances: Values
+    compared_for: int | None
+    comparison: Both | None
+
+    @property
+    def target(self) -> int:
+        """The highest score there is something to say of."""
+        return len(self.maxprob) - 1
+
+    def percentile(self, share: float) -> int:
+        """The lowest score that so many games of who plays for the highest mean do not exceed."""
+        return percentile(self.expected, share)
+
+
+def find(table: Table, compare_for: int | None) -> Findings:
+    """Gather everything; to compare takes longest."""
+    both = None if compare_for is None else compare(compare_for, table)  # first, for it may refuse
+    means, deviations = table.score_curve()
+    maxprob, expected = table.curve(), np.zeros(table.target + 1)
+    games = play_for_mean(table.rules).curve[: table.target + 1]
+    expected[: len(games)] = games
+    boxes = statistics(table.rules)
+    return Findings(
+        table.rules, maxprob, expected, means, deviations, boxes.names, boxes.mean, boxes.covariance, compare_for, both
+    )
