@@ -194,7 +194,13 @@ def committed(table: Path) -> dict[str, int]:
 
 def test_requeued_or_not(slurm: Slurm, checkout: Path) -> None:
     """Wrong usage is not tried again, a failure three times, and what was cancelled stays so though its run stopped."""
-    ends = {"wrong": "exit 2", "fails": "exit 1", "cancelled": "trap 'exit 75' TERM USR1; touch begun; sleep 60 & wait"}
+    # As soon as one rank has failed, srun ends the other, which would leave with a code of its own: both reach the end.
+    together = "trap '' TERM; touch $0.$SLURM_PROCID; until [ -e $0.0 ] && [ -e $0.1 ]; do sleep 0.05; done; exit"
+    ends = {
+        "wrong": f"{together} 2",
+        "fails": f"{together} 1",
+        "cancelled": "trap 'exit 75' TERM USR1; touch begun; sleep 60 & wait",
+    }
     numbers = {}
     for name, commands in ends.items():
         (checkout / f"{name}.program").write_text(f"#!/bin/bash\n{commands}\n")
