@@ -131,6 +131,24 @@ def test_the_costliest_position(tmp_path: Path) -> None:
     assert sum(map(sum, found["by_target"]["cost"])) == pytest.approx(found["mean"][0] - found["mean"][1], rel=1e-9)
 
 
+@pytest.mark.whole
+def test_from_any_state(tmp_path: Path) -> None:
+    """Games may begin anywhere: with boxes used, some upper total, and the chip."""
+    table = small("free", tmp_path)
+    expected = solve_expected(table.rules)
+    for free, upper, chip in ((0b0111, 0, True), (0b0110, 3, True), (0b1101, 4, False), (0b0001, 0, False)):
+        anchor = Anchor(free, upper, chip)
+        place = expected.anchors.reachable(anchor)
+        games = play_for_mean(table.rules, anchor)
+        assert games.moments == pytest.approx((expected.mean[place], expected.second_moment[place]), rel=1e-12)
+        assert games.mean == pytest.approx(statistics(table.rules, anchor).mean, rel=1e-12, abs=1e-15)
+        for target in (3, 14):
+            games = play_for(target, table, anchor)
+            assert games.moments == pytest.approx(table.moments(anchor, target), rel=1e-12)
+            p = games.curve[target] if target < len(games.curve) else 0
+            assert p == pytest.approx(table.value(anchor, target), rel=1e-12)
+
+
 def judged(rules: Rules, need: int) -> reference.Row:
     """What every box brings on average to who plays for a need, and then its squares, as the judge finds them."""
     n, scores = len(rules.categories), reference.maxprob_scores(rules)
@@ -174,7 +192,7 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
     table = small("free", tmp_path)
     expected = play_for(20, table, threads=1)
     for threads in (2, 3, 5):
-        games = play_for(20, table, threads)
+        games = play_for(20, table, threads=threads)
         assert np.array_equal(games.curve, expected.curve)
         assert np.array_equal(games.mean, expected.mean)
 

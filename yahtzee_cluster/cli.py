@@ -88,7 +88,8 @@ def _parser() -> argparse.ArgumentParser:
     game = statistics.add_mutually_exclusive_group()
     game.add_argument("--rules", metavar="NAME|FILE", help="a rule set by name, or a TOML file (default: yahtzee)")
     game.add_argument("--store", metavar="DIR", help="a table with objective `scores`; its rules are taken")
-    statistics.add_argument("--for", dest="target", type=_count, metavar="N", help="play for at least this score")
+    statistics.add_argument("--for", dest="target", type=_count, metavar="N", help="play for at least so many points")
+    _add_scorecard(statistics)
     statistics.add_argument("--json", action="store_true", help="print one JSON object with full precision")
     statistics.set_defaults(verb=_statistics)
 
@@ -125,7 +126,7 @@ def _add_advise(verbs: Any) -> None:
         "advise --used aces,full-house --upper 3 --dice 2,2,2,5,6 --rolls-left 2 --json",
     )
     game = advise.add_mutually_exclusive_group()
-    game.add_argument("--store", metavar="DIR", help="a table with objective `maxprob`; its rules are taken")
+    game.add_argument("--store", metavar="DIR", help="a table of probabilities or scores; its rules are taken")
     game.add_argument("--rules", metavar="NAME|FILE", help="a rule set (default: yahtzee, with --lines no-joker)")
     _add_scorecard(advise)
     advise.add_argument("--score-so-far", type=_count, default=0, metavar="N", help="all points so far (default: 0)")
@@ -216,8 +217,10 @@ def _expected(options: argparse.Namespace) -> str:
 
 
 def _statistics(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.anchors import Anchors
     from yahtzee_cluster.games import play_for, play_for_mean
     from yahtzee_cluster.objectives.expected import std_of
+    from yahtzee_cluster.spoken import anchor_of, parse_used
     from yahtzee_cluster.statistics import percentile, statistics
     from yahtzee_cluster.table import open_table
 
@@ -225,14 +228,15 @@ def _statistics(options: argparse.Namespace) -> str:
         raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
     table = None if options.store is None else open_table(options.store)
     rules = table.rules if table else load_rules(options.rules or "yahtzee")
-    games = play_for(options.target, table) if table else play_for_mean(rules)
+    start = anchor_of(Anchors(rules), parse_used(_names(options.used), rules), options.upper, options.chip)
+    games = play_for(options.target, table, start) if table else play_for_mean(rules, start)
     mean, second_moment = games.moments
     percentiles = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
     summary: dict[str, Any] = {"rules": rules.name, "for": options.target, "mean": mean}
     summary["std"] = std_of(mean, second_moment)
     variances = games.variance.tolist()
     if not table:
-        found = statistics(rules)
+        found = statistics(rules, start)
         variances = found.variance.tolist()
         summary["covariances"] = found.covariance.tolist()
     boxes = list(zip(games.names, games.mean.tolist(), variances, strict=True))
@@ -304,13 +308,13 @@ def _names(text: str) -> list[str]:
 def _advise(options: argparse.Namespace) -> str:
     from yahtzee_cluster.advice import START_OF_TURN, Adviser, Position
     from yahtzee_cluster.conversation import Conversation, Goal, answer_lines, listing, talk
-    from yahtzee_cluster.objectives.probabilities import MaxProb
+    from yahtzee_cluster.objectives.probabilities import MaxProb, Scores
     from yahtzee_cluster.spoken import anchor_of, names_of, parse_dice, parse_used
     from yahtzee_cluster.table import open_table
 
     table = None if options.store is None else open_table(options.store)
     rules = table.rules if table else load_rules(options.rules or ("no-joker" if options.lines else "yahtzee"))
-    adviser = Adviser(rules, table if table and isinstance(table.problem, MaxProb) else None)
+    adviser = Adviser(rules, table if table and isinstance(table.problem, MaxProb | Scores) else None)
     goal = Goal(options.reach if options.beat is None else options.beat + 1)
     if options.lines:
         answer_lines(adviser)

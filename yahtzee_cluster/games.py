@@ -115,14 +115,14 @@ class _Seen:
     costliest: Values
 
 
-def play_for_mean(rules: Rules, threads: int | None = None) -> Played:
-    """All games of who plays for the highest mean."""
-    return _Games(Scores(rules, 1), None, 0, threads).played()
+def play_for_mean(rules: Rules, start: Anchor | None = None, threads: int | None = None) -> Played:
+    """All games of who plays for the highest mean, from the start or from some state on."""
+    return _Games(Scores(rules, 1), None, 0, threads).played(start)
 
 
-def play_for(target: int, table: Table, threads: int | None = None) -> Played:
-    """All games of who plays for a final score of at least `target`, as a table of scores decides."""
-    return _checked(target, table, threads).played()
+def play_for(target: int, table: Table, start: Anchor | None = None, threads: int | None = None) -> Played:
+    """All games of who plays for at least so many points, from the start or some other state, by a table of scores."""
+    return _checked(target, table, threads).played(start)
 
 
 def _checked(
@@ -172,26 +172,27 @@ class _Games:
         names = KEEPS if stage < 2 else self._problem.element_names
         return Costly(cost, self._problem.anchors.anchor(place), need, stage, ROLLS[roll], names[mine], names[other])
 
-    def played(self) -> Played:
-        """Play them all."""
-        arrived = {self._problem.rules.all_free: self._start()}
+    def played(self, start: Anchor | None = None) -> Played:
+        """Play them all, from the start if nothing else is said."""
+        start = start or Anchor(self._problem.rules.all_free, 0, chip=False)
+        arrived = {start.free: self._start(start)}
         with ThreadPoolExecutor(self._threads) as pool:
             while 0 not in arrived:
                 arrived = self._turn(arrived, pool)
         return self._result(arrived[0].played_free)
 
-    def _start(self) -> Arrived:
-        problem, all_free = self._problem, self._problem.rules.all_free
-        start = problem.expected.start
-        n_open, n_free = self._room(all_free)
+    def _start(self, anchor: Anchor) -> Arrived:
+        problem, place = self._problem, self._problem.anchors.reachable(anchor)
+        n_open, n_free = self._room(anchor.free)
         games = Arrived(np.zeros(n_open), np.zeros(n_free))
-        if 1 <= self._target <= problem.rows.length[start]:
+        if 1 <= self._target <= problem.rows.length[place]:
             assert games.still_open is not None
-            games.still_open[problem.rows.offset[start] + self._target - 1] = 1.0
+            games.still_open[problem.rows.offset[place] + self._target - 1] = 1.0
         else:
             games.still_open = None
-            lane = start - int(problem.anchors.place[all_free, 0])
-            games.played_free[lane * self._width[all_free, 0]] = 1.0
+            lane = place - int(problem.anchors.place[anchor.free, int(anchor.chip)])
+            before = int(problem.anchors.n_lanes[anchor.free] * self._width[anchor.free, 0]) if anchor.chip else 0
+            games.played_free[before + lane * self._width[anchor.free, int(anchor.chip)]] = 1.0
         return games
 
     def _turn(self, arrived: dict[int, Arrived], pool: ThreadPoolExecutor) -> dict[int, Arrived]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import Moves, compile_moves
@@ -65,20 +66,24 @@ class Statistics:
         return np.diag(self.covariance)
 
 
-def statistics(rules: Rules, table: ExpectedTable | None = None, isa: str | None = None) -> Statistics:
-    """The statistics of the strategy with the highest expected score, ties going to the larger second moment."""
-    table = table or solve_expected(rules, isa)
+def statistics(rules: Rules, start: Anchor | None = None, isa: str | None = None) -> Statistics:
+    """The statistics of the strategy with the highest expected score, ties going to the larger second moment.
+
+    From the start, or from some state on.
+    """
+    table = solve_expected(rules, isa)
+    place = table.start if start is None else table.anchors.reachable(start)
     decider, currencies = _decider(rules, table, isa)
     n_places, n_currencies = table.anchors.n_places, len(currencies.names)
     worth = np.empty((n_currencies, n_places))
     uppers.worth(decider, currencies.payoffs, currencies.crossing, worth)
     met = np.zeros(n_places)
-    met[table.start] = 1.0
+    met[place] = 1.0
     n_plays, product = np.empty((2, len(decider.turn.moves.outcomes))), np.empty((n_currencies, n_currencies))
     uppers.trace(decider, currencies.payoffs, currencies.crossing, worth, met, n_plays, product)
     pays = np.stack([currencies.payoffs, currencies.payoffs + currencies.crossing[:, None]])
     at_once = np.einsum("wo,wpo,wqo->pq", n_plays, pays, pays)
-    mean = worth[:, table.start]
+    mean = worth[:, place]
     return Statistics(currencies.names, mean, at_once + product + product.T - np.outer(mean, mean), met)
 
 
