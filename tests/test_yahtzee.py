@@ -58,7 +58,7 @@ def test_table_iv(tmp_path: Path) -> None:
     for score, printed in TABLE_IV.items():
         shown = f"{curve[score]:.5e}" if "e" in printed[0] else f"{curve[score]:.6f}"
         assert shown in printed
-    assert f"{1 - curve[50]:.2e}" == "6.66e-12"
+    assert f"{curve[0] - curve[50]:.2e}" == "6.66e-12"
     assert f"{curve[100]:.6f}" == "0.999986"  # he prints 0.999998; a simulation of Cremers' found 0.999988
     assert not curve[1576:].any()
     assert curve[1:].sum() == pytest.approx(254.58960948196, rel=1e-13)

@@ -378,7 +378,8 @@ class Team:
     def _look_around(self) -> tuple[int, Any] | None:
         """Be heard, and miss whoever is not."""
         if self._watch.must_speak():
-            self._tell_all(Alive())
+            for rank in (*self._watch.others, *self._gone):  # who has left waits for the others, and for a word of this
+                self._outbox.send(Alive(), rank)
         lost, why = self._watch.lost(), f"has said nothing for {self._watch.limit_s:g} s"
         if lost is None:
             lost, why = self._dead(), "is dead"
