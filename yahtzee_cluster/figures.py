@@ -148,12 +148,14 @@ def parting(figure: Any, found: Findings) -> None:
         part = np.divide(by_mean.otherwise[:, stage], taken, where=taken > 0, out=np.full_like(taken, np.nan))
         share.plot(turns, 100 * part, label=name, marker="os^"[stage], markersize=3.5, **style)
     share.set(xlabel="turn", ylabel="decided otherwise by MaxProb, %", ylim=(0, None))
+    share.set_xticks(turns[::2])
     share.legend(frameon=False)
     bottom = np.zeros(len(turns))
     for stage, (name, color) in enumerate(zip(stages, ("0.25", "0.6", "0.9"), strict=True)):
         height = 100 * by_mean.cost[:, stage]
         cost.bar(turns, height, bottom=bottom, color=color, edgecolor="black", linewidth=0.5, label=name)
         bottom += height
-    cost.set(xlabel="turn", ylabel=f"P(at least {found.compared_for}) given away, points of a %")
+    cost.set(xlabel="turn", ylabel=f"P(at least {found.compared_for}) given away, percentage points")
+    cost.set_xticks(turns[::2])
     cost.grid(visible=False, axis="x")
     cost.legend(frameon=False)
