@@ -19,7 +19,6 @@ from libc.stdint cimport int64_t, uint16_t
 cdef enum:
     LANES = 64  # looked at together: their decisions stay in a near cache
     LANES_COMPARED = 16  # and all that is compared
-    KEPT = 4  # of the costliest positions of a step
 
 
 cdef class Flow:
@@ -92,7 +91,7 @@ cdef class Flow:
 
         When comparing, to `compared[stage]` is added how many decisions are taken, how many of them the other one would
         take otherwise, and what that costs; `costliest[n]` has what the n-th costliest position costs, its place, need,
-        stage and roll, and what is decided and what the other one would decide.
+        stage and roll, and what is decided and what the other one would decide, for as many as there is room for.
         """
         cdef Turn turn = self.turn
         if not 0 < free <= turn.all_free:
@@ -104,14 +103,16 @@ cdef class Flow:
         cdef const double *reads[YC_CATEGORIES]
         cdef double *opens[YC_CATEGORIES]
         cdef double *frees[YC_CATEGORIES]
-        cdef Py_ssize_t left, i, lost = 0
+        cdef Py_ssize_t left, lost = 0
         cdef int c, chip, lane
         cdef bint has_open = still_open is not None
         cdef double[:, ::1] comparison = None
         cdef double[:, ::1] costs = None
         if self.comparing:
             comparison = check_output("compared", compared, (3, 3))
-            costs = check_output("costliest", costliest, (KEPT, 7))
+            costs = check_output("costliest", costliest, (None, 7))
+            if costs.shape[0] == 0:
+                raise KernelArgumentError("costliest: expected room for at least one position")
         if has_open:
             opened = check("still_open", still_open, np.float64, (self.n_open[free],))
             has_open = opened.shape[0] > 0
@@ -137,8 +138,7 @@ cdef class Flow:
                         turn.run.weigh(&turn.program, &turn.criteria, &turn.scratch, self.layout.n_lanes[free],
                                        &self.weighed_by_mean[0])
                     for lane in range(self.layout.n_lanes[free]):
-                        for i in range(3 * YC_ROLLS):
-                            self.decided_by_mean[i] = self.decider.decided[i * self.layout.n_lanes[free] + lane]
+                        self.decider.copy_lane(free, lane, &self.decided_by_mean[0])
                         lost += self.play_free(turn, free, chip, lane, &freed[0], frees, &meets[0, 0])
                         if has_open:
                             lost += self.play_open(turn, free, chip, lane, &opened[0], reads, opens, frees,
@@ -276,7 +276,7 @@ cdef class Flow:
                                      - self.judged(turn, free, chip, lane, i, n, stage, roll, mine))
                     comparison[stage, 1] += chance
                     comparison[stage, 2] += cost
-                    if cost > costs[KEPT - 1, 0]:
+                    if cost > costs[costs.shape[0] - 1, 0]:
                         keep_costliest(costs, cost, self.layout.place[free, chip] + lane, base + i + 1, stage, roll,
                                        mine, other)
 
@@ -302,7 +302,8 @@ cdef class Flow:
 cdef void keep_costliest(double[:, ::1] costs, double cost, double place, double need, double stage, double roll,
                          double mine, double other) noexcept nogil:
     """Put a position where it belongs among the costliest."""
-    cdef int n = KEPT - 1, column
+    cdef Py_ssize_t n = costs.shape[0] - 1
+    cdef int column
     while n > 0 and costs[n - 1, 0] < cost:
         for column in range(7):
             costs[n, column] = costs[n - 1, column]

@@ -111,15 +111,14 @@ cdef class Followed(Needs):
     cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil:
         cdef Py_ssize_t n_lanes = self.layout.n_lanes[free]
         cdef double *outs[1]
-        cdef Py_ssize_t at, i
+        cdef Py_ssize_t at
         cdef int lane
         self.decider.decide(free, chip)
         turn.criteria.n = 1
         for lane in range(n_lanes):
             at = self.layout.place[free, chip] + lane
             if self.lengths[at] > 0:
-                for i in range(3 * YC_ROLLS):
-                    self.decided[i] = self.decider.decided[i * n_lanes + lane]
+                self.decider.copy_lane(free, lane, &self.decided[0])
                 self.look_up(turn, free, chip, lane, reads)
                 outs[0] = &rows[self.offsets[at]]
                 turn.run.follow(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, self.lengths[at],

@@ -24,3 +24,4 @@ cdef class Decider:
 
     cdef void look_up(self, Py_ssize_t free, int chip) noexcept nogil
     cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil
+    cdef void copy_lane(self, Py_ssize_t free, int lane, uint16_t *out) noexcept nogil

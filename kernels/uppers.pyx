@@ -230,6 +230,12 @@ cdef class Decider:
         self.turn.run.choose(&self.turn.program, &self.turn.tables, &self.turn.criteria, &self.turn.scratch,
                              self.layout.n_lanes[free], &self.decided[0])
 
+    cdef void copy_lane(self, Py_ssize_t free, int lane, uint16_t *out) noexcept nogil:
+        """The decisions of one lane out of those that were written down last, [stage][roll]."""
+        cdef int i
+        for i in range(3 * YC_ROLLS):
+            out[i] = self.decided[i * self.layout.n_lanes[free] + lane]
+
     def decisions(self, Py_ssize_t free, bint chip):
         """What is decided with this scorecard: [first keep, second keep, category] × roll × lane."""
         if not 0 < free <= self.turn.all_free or self.layout.place[free, chip] < 0:
@@ -269,16 +275,30 @@ cdef void _paid(Turn turn, Layout layout, Py_ssize_t free, int chip, const doubl
 
 def worth(Decider decider not None, payoffs, crossing, out):
     """Fill in what playing on brings in each of several currencies: [currency, place]."""
+    _play_on(decider, payoffs, crossing, out, False)
+
+
+def most_among_ties(Decider decider not None, payoffs, crossing, out):
+    """Fill in the most that playing on can bring in each currency to who plays for the highest mean: [currency, place].
+
+    Ties go to whatever pays best in that currency.
+    """
+    _play_on(decider, payoffs, crossing, out, True)
+
+
+cdef _play_on(Decider decider, payoffs, crossing, out, bint among_ties):
     cdef const double[:, ::1] pays
     cdef const double[::1] crossing_pays
     pays, crossing_pays = _payoffs(decider, payoffs, crossing)
     cdef Layout layout = decider.layout
     cdef Turn turn = decider.turn
     cdef double[:, ::1] values = check_output("out", out, (pays.shape[0], layout.n_places))
-    cdef double *outs[1]
+    cdef double[::1] means = np.empty(np.max(layout.n_lanes))
+    cdef double *outs[2]
     cdef Py_ssize_t free, n_lanes
-    cdef int chip, q
+    cdef int chip, q, criterion = 1 if among_ties else 0  # the mean comes first, until all decisions have been taken
     values[:, :layout.place[1, 0]] = 0.0
+    outs[0] = &means[0]
     turn.begin()
     try:
         with nogil:
@@ -290,52 +310,19 @@ def worth(Decider decider not None, payoffs, crossing, out):
                 for chip in range(2):
                     if layout.place[free, chip] < 0:
                         continue
-                    decider.decide(free, chip)
-                    turn.criteria.n = 1
+                    if among_ties:
+                        decider.look_up(free, chip)
+                    else:
+                        decider.decide(free, chip)
+                    turn.criteria.n = criterion + 1
                     for q in range(pays.shape[0]):
-                        _paid(turn, layout, free, chip, &pays[q, 0], crossing_pays[q], &values[q, 0], 0)
-                        outs[0] = &values[q, layout.place[free, chip]]
-                        turn.run.follow(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, n_lanes,
-                                        &decider.decided[0], n_lanes, outs)
-    finally:
-        turn.end()
-
-
-def most_among_ties(Decider decider not None, payoffs, crossing, out):
-    """Fill in the most that playing on can bring in each currency to who plays for the highest mean: [currency, place].
-
-    Ties go to whatever pays best in that currency.
-    """
-    cdef const double[:, ::1] pays
-    cdef const double[::1] crossing_pays
-    pays, crossing_pays = _payoffs(decider, payoffs, crossing)
-    cdef Layout layout = decider.layout
-    cdef Turn turn = decider.turn
-    cdef double[:, ::1] values = check_output("out", out, (pays.shape[0], layout.n_places))
-    cdef double[::1] means = np.empty(np.max(layout.n_lanes))
-    cdef double[::1] points = np.array([outcome.points for outcome in turn.moves.outcomes], float)
-    cdef double *outs[2]
-    cdef Py_ssize_t free
-    cdef int chip, q
-    values[:, :layout.place[1, 0]] = 0.0
-    outs[0] = &means[0]
-    turn.begin()
-    try:
-        with nogil:
-            for free in range(1, turn.all_free + 1):
-                if free % SETS_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()
-                for chip in range(2):
-                    if layout.place[free, chip] < 0:
-                        continue
-                    _paid(turn, layout, free, chip, &points[0], layout.bonus, &decider.mean[0], 0)
-                    turn.prepare(free, chip, False)
-                    turn.criteria.n = 2
-                    for q in range(pays.shape[0]):
-                        _paid(turn, layout, free, chip, &pays[q, 0], crossing_pays[q], &values[q, 0], 1)
-                        outs[1] = &values[q, layout.place[free, chip]]
-                        turn.run.best(&turn.program, &turn.criteria, &turn.scratch, layout.n_lanes[free], outs)
+                        _paid(turn, layout, free, chip, &pays[q, 0], crossing_pays[q], &values[q, 0], criterion)
+                        outs[criterion] = &values[q, layout.place[free, chip]]
+                        if among_ties:
+                            turn.run.best(&turn.program, &turn.criteria, &turn.scratch, n_lanes, outs)
+                        else:
+                            turn.run.follow(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, n_lanes,
+                                            &decider.decided[0], n_lanes, outs)
     finally:
         turn.end()
 

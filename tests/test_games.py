@@ -149,6 +149,18 @@ def test_from_any_state(tmp_path: Path) -> None:
             assert p == pytest.approx(table.value(anchor, target), rel=1e-12)
 
 
+@pytest.mark.whole
+def test_the_costliest_positions_are_the_costliest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are named are the first of all positions in which something is given away."""
+    table = small("free", tmp_path)
+    named = compare(20, table)
+    monkeypatch.setattr("yahtzee_cluster.games.COSTLIEST", 10_000)
+    for some, every in zip(named, compare(20, table), strict=True):
+        assert len(some.costliest) == 10 < len(every.costliest)
+        assert some.costliest == every.costliest[:10]
+        assert sum(one.cost for one in every.costliest) == pytest.approx(every.cost.sum(), rel=1e-9)
+
+
 def judged(rules: Rules, need: int) -> reference.Row:
     """What every box brings on average to who plays for a need, and then its squares, as the judge finds them."""
     n, scores = len(rules.categories), reference.maxprob_scores(rules)

@@ -226,7 +226,7 @@ class _Games:
             if free >> category & 1:
                 n_open, n_free = self._room(free ^ 1 << category)
                 left[category] = Arrived(None if opened is None else np.zeros(n_open), np.zeros(n_free))
-        seen = _Seen(np.zeros_like(self._met), np.zeros((3, 3)), np.zeros((4, 7)))
+        seen = _Seen(np.zeros_like(self._met), np.zeros((3, 3)), np.zeros((COSTLIEST, 7)))
         to = [left.get(category) for category in range(n_categories)]
         kernel = self._kernels.get()
         try:
