@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.kernels.needs import Scores
+from yahtzee_cluster.kernels.needs import Player
 from yahtzee_cluster.kernels.turn import Turn, Values
 from yahtzee_cluster.kernels.uppers import Decider
 
@@ -11,22 +11,20 @@ class Flow:
     turn: Turn
     def __init__(
         self,
-        scores: Scores,
         decider: Decider,
-        width: NDArray[np.int64],
-        target: int,
+        length: NDArray[np.int64],
+        offset: NDArray[np.int64],
+        player: Player | None = None,
+        target: int = 0,
         by_mean: bool = False,
         comparing: bool = False,
     ) -> None: ...
-    def room(self, free: int) -> tuple[int, int]: ...
     def step(
         self,
         free: int,
         successors: Sequence[Values | None],
-        still_open: Values | None,
-        played_free: Values,
-        open_out: Sequence[Values | None],
-        free_out: Sequence[Values | None],
+        games: Values,
+        out: Sequence[Values | None],
         met: Values,
         compared: Values | None = None,
         costliest: Values | None = None,

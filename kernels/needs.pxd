@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from yahtzee_cluster.kernels.turn cimport Turn
+from yahtzee_cluster.kernels.turn cimport Turn, yc_guess
 from yahtzee_cluster.kernels.uppers cimport Decider, Layout
 
 
@@ -17,6 +17,9 @@ cdef class Needs:
     cdef int read(self, Py_ssize_t free, successors, const double **reads) except -1
     cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil
     cdef void look_up(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil
+    cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil
+    cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil
+    cdef void run(self, Turn turn, Py_ssize_t n, double **outs) noexcept nogil
 
 
 cdef class Followed(Needs):
@@ -24,15 +27,18 @@ cdef class Followed(Needs):
     cdef uint16_t[::1] decided
 
 
-cdef class Scores(Needs):
+cdef class Player(Needs):
+    cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil
+
+
+cdef class Scores(Player):
     cdef const double[::1] mean
     cdef const double[::1] second
 
-    cdef void look_up_scores(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil
 
-
-cdef class Approximated(Needs):
+cdef class Approximated(Player):
     cdef Decider decider
     cdef double[:, :, :, ::1] weighed
     cdef double[:, :, ::1] keeps
     cdef double[:, ::1] outcomes
+    cdef yc_guess guess

@@ -12,7 +12,9 @@ class Needs:
     def __init__(self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64]) -> None: ...
     def solve(self, free: int, successors: Sequence[NDArray[np.float64] | None], out: NDArray[np.float64]) -> None: ...
 
-class Scores(Needs):
+class Player(Needs): ...
+
+class Scores(Player):
     def __init__(
         self,
         turn: Turn,
@@ -23,7 +25,7 @@ class Scores(Needs):
         second: NDArray[np.float64],
     ) -> None: ...
 
-class Approximated(Needs):
+class Approximated(Player):
     def __init__(
         self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64], decider: Decider
     ) -> None: ...

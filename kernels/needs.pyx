@@ -8,7 +8,7 @@ import numpy as np
 
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
-from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, yc_guess, yc_source
+from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, yc_source
 from yahtzee_cluster.kernels.uppers cimport Decider, Layout
 
 from libc.math cimport sqrt
@@ -72,17 +72,30 @@ cdef class Needs:
 
     cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil:
         """Fill in the rows of one scorecard."""
-        cdef double *outs[1]
+        cdef double *outs[3]
         cdef Py_ssize_t at
-        cdef int lane
-        turn.prepare(free, chip, True)
-        turn.criteria.n = 1
+        cdef int lane, row
+        self.open_card(turn, free, chip)
         for lane in range(self.layout.n_lanes[free]):
             at = self.layout.place[free, chip] + lane
             if self.lengths[at] > 0:
-                self.look_up(turn, free, chip, lane, reads)
-                outs[0] = &rows[self.offsets[at]]
-                turn.run.best(&turn.program, &turn.criteria, &turn.scratch, self.lengths[at], outs)
+                self.open_lane(turn, free, chip, lane, reads)
+                for row in range(self.n_rows):
+                    outs[row] = &rows[row * self.n_values[free] + self.offsets[at]]
+                self.run(turn, self.lengths[at], outs)
+
+    cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
+        """Prepare whatever holds for all anchors of a scorecard."""
+        turn.prepare(free, chip, True)
+        turn.criteria.n = 1
+
+    cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
+        """Prepare whatever holds for one anchor."""
+        self.look_up(turn, free, chip, lane, reads)
+
+    cdef void run(self, Turn turn, Py_ssize_t n, double **outs) noexcept nogil:
+        """Fill in n needs of an anchor."""
+        turn.run.best(&turn.program, &turn.criteria, &turn.scratch, n, outs)
 
     cdef void look_up(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
         """Where every outcome of a free category leads from one anchor."""
@@ -108,24 +121,27 @@ cdef class Followed(Needs):
         self.decider = decider
         self.decided = np.empty(3 * YC_ROLLS, np.uint16)
 
-    cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil:
-        cdef Py_ssize_t n_lanes = self.layout.n_lanes[free]
-        cdef double *outs[1]
-        cdef Py_ssize_t at
-        cdef int lane
+    cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
         self.decider.decide(free, chip)
         turn.criteria.n = 1
-        for lane in range(n_lanes):
-            at = self.layout.place[free, chip] + lane
-            if self.lengths[at] > 0:
-                self.decider.copy_lane(free, lane, &self.decided[0])
-                self.look_up(turn, free, chip, lane, reads)
-                outs[0] = &rows[self.offsets[at]]
-                turn.run.follow(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, self.lengths[at],
-                                &self.decided[0], 1, outs)
+
+    cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
+        self.decider.copy_lane(free, lane, &self.decided[0])
+        self.look_up(turn, free, chip, lane, reads)
+
+    cdef void run(self, Turn turn, Py_ssize_t n, double **outs) noexcept nogil:
+        turn.run.follow(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, n, &self.decided[0], 1, outs)
 
 
-cdef class Scores(Needs):
+cdef class Player(Needs):
+    """Probabilities under a strategy that decides by the need; what it decides, too."""
+
+    cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil:
+        """What is decided in n lanes from `first` on, lane 0 being the need of 1: [stage][roll][lane]."""
+        turn.run.choose(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, first, n, out)
+
+
+cdef class Scores(Player):
     """The highest probabilities, and the score of who plays for them.
 
     Of three rows for each anchor, one after the other for the whole set, the second has the mean of what is still
@@ -139,22 +155,11 @@ cdef class Scores(Needs):
         self.mean = check("mean", mean, np.float64, (self.layout.n_places,))
         self.second = check("second", second, np.float64, (self.layout.n_places,))
 
-    cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil:
-        cdef double *outs[3]
-        cdef Py_ssize_t at
-        cdef int lane, row
+    cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
         turn.prepare(free, chip, False)  # fewer points may well leave a higher mean to who needs them for another goal
         turn.criteria.n = 3
-        for lane in range(self.layout.n_lanes[free]):
-            at = self.layout.place[free, chip] + lane
-            if self.lengths[at] > 0:
-                self.look_up_scores(turn, free, chip, lane, reads)
-                for row in range(3):
-                    outs[row] = &rows[row * self.n_values[free] + self.offsets[at]]
-                turn.run.best(&turn.program, &turn.criteria, &turn.scratch, self.lengths[at], outs)
 
-    cdef void look_up_scores(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
-        """Where every outcome of a free category leads from one anchor, by all three criteria."""
+    cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
         cdef const double *row
         cdef Py_ssize_t n_values, to = 0
         cdef int o, c
@@ -176,7 +181,7 @@ cdef class Scores(Needs):
                                                     self.second[to], 2.0 * paid, paid * paid)
 
 
-cdef class Approximated(Needs):
+cdef class Approximated(Player):
     """The probabilities under a strategy that takes whatever is still scored for normally distributed.
 
     Mean and variance are those of the decider's strategy, from the position on that a keep or a box leads to. Of all
@@ -191,41 +196,42 @@ cdef class Approximated(Needs):
         self.weighed = np.empty((2, 2, YC_KEEPS, np.max(self.layout.n_lanes)))
         self.keeps = np.empty((2, 2, YC_KEEPS))
         self.outcomes = np.empty((3, turn.n_outcomes))
+        cdef int stage
+        for stage in range(2):
+            self.guess.keep_start[stage] = &self.keeps[0, stage, 0]
+            self.guess.keep_slope[stage] = &self.keeps[1, stage, 0]
+        self.guess.outcome_start = &self.outcomes[0, 0]
+        self.guess.outcome_slope = &self.outcomes[1, 0]
+        self.guess.sure = &self.outcomes[2, 0]
 
-    cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil:
-        cdef Py_ssize_t n_lanes = self.layout.n_lanes[free]
-        cdef const double *mean = &self.weighed[0, 0, 0, 0]
-        cdef const double *second = mean + 2 * YC_KEEPS * n_lanes
-        cdef Py_ssize_t at, i, to = 0
-        cdef int lane, o
-        cdef double paid
-        cdef yc_guess guess
+    cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
         self.decider.look_up(free, chip)
-        turn.run.weigh(&turn.program, &turn.criteria, &turn.scratch, n_lanes, &self.weighed[0, 0, 0, 0])
-        for i in range(2):
-            guess.keep_start[i] = &self.keeps[0, i, 0]
-            guess.keep_slope[i] = &self.keeps[1, i, 0]
-        guess.outcome_start = &self.outcomes[0, 0]
-        guess.outcome_slope = &self.outcomes[1, 0]
-        guess.sure = &self.outcomes[2, 0]
+        turn.run.weigh(&turn.program, &turn.criteria, &turn.scratch, 0, self.layout.n_lanes[free],
+                       &self.weighed[0, 0, 0, 0])
         turn.criteria.n = 1
-        for lane in range(n_lanes):
-            at = self.layout.place[free, chip] + lane
-            if self.lengths[at] == 0:
-                continue
-            for i in range(2 * YC_KEEPS):
-                measure(mean[i * n_lanes + lane], second[i * n_lanes + lane], 0.0, &self.keeps[0, 0, 0] + i,
-                        &self.keeps[1, 0, 0] + i)
-            self.look_up(turn, free, chip, lane, reads)
-            for o in range(turn.n_outcomes):
-                if free >> turn.outcomes[o].category & 1:
-                    self.layout.lead(&turn.outcomes[o], free, chip, lane, &to)
-                    paid = -turn.criteria.sources[0][o].shift
-                    measure(self.decider.mean[to], self.decider.second[to], paid, &self.outcomes[0, o],
-                            &self.outcomes[1, o])
-                    self.outcomes[2, o] = paid - 1.0
-            turn.run.mistake(&turn.program, &turn.criteria, &guess, &turn.scratch, self.lengths[at],
-                             &rows[self.offsets[at]])
+
+    cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
+        cdef Py_ssize_t n_lanes = self.layout.n_lanes[free], i, to = 0
+        cdef const double *mean = &self.weighed[0, 0, 0, 0] + lane
+        cdef const double *second = mean + 2 * YC_KEEPS * n_lanes
+        cdef int o
+        cdef double paid
+        for i in range(2 * YC_KEEPS):
+            measure(mean[i * n_lanes], second[i * n_lanes], 0.0, &self.keeps[0, 0, 0] + i, &self.keeps[1, 0, 0] + i)
+        self.look_up(turn, free, chip, lane, reads)
+        for o in range(turn.n_outcomes):
+            if free >> turn.outcomes[o].category & 1:
+                self.layout.lead(&turn.outcomes[o], free, chip, lane, &to)
+                paid = -turn.criteria.sources[0][o].shift
+                measure(self.decider.mean[to], self.decider.second[to], paid, &self.outcomes[0, o],
+                        &self.outcomes[1, o])
+                self.outcomes[2, o] = paid - 1.0
+
+    cdef void run(self, Turn turn, Py_ssize_t n, double **outs) noexcept nogil:
+        turn.run.mistake(&turn.program, &turn.tables, &turn.criteria, &self.guess, &turn.scratch, 0, n, outs[0], NULL)
+
+    cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil:
+        turn.run.mistake(&turn.program, &turn.tables, &turn.criteria, &self.guess, &turn.scratch, first, n, NULL, out)
 
 
 cdef inline void measure(double mean, double second, double paid, double *start, double *slope) noexcept nogil:

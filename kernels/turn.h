@@ -84,10 +84,12 @@ typedef struct {
     int (*runs_here)(void);
     /* The value of playing best, by every criterion. */
     void (*best)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *const *out);
-    /* What every keep is worth to who plays best from there on, [criterion][first or second keep][keep][lane]. */
-    void (*weigh)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *out);
-    /* What the best play decides, [stage][roll][lane]: first keep, second keep, category. */
-    void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t n, uint16_t *out);
+    /* What every keep is worth to who plays best from there on, [criterion][first or second keep][keep][lane];
+     * of n lanes from `first` on. */
+    void (*weigh)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t first, ptrdiff_t n, double *out);
+    /* What the best play decides, [stage][roll][lane]: first keep, second keep, category; in n lanes from `first` on. */
+    void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t first,
+                   ptrdiff_t n, uint16_t *out);
     /* The value of playing as decided, every lane by its own decisions, or all by one lane's; by every criterion. */
     void (*follow)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t n,
                    const uint16_t *decisions, ptrdiff_t n_decided, double *const *out);
@@ -95,8 +97,10 @@ typedef struct {
      * unless `rolls` is NULL, to every roll before each decision, [stage][roll][lane]. */
     void (*spread)(const yc_program *, const yc_moves *, const double *weights, yc_scratch *, ptrdiff_t n,
                    const uint16_t *decisions, ptrdiff_t n_decided, double *out, double *rolls);
-    /* The value, by the first criterion, of playing what is taken for the best; where that ties, of the best of these. */
-    void (*mistake)(const yc_program *, const yc_criteria *, const yc_guess *, yc_scratch *, ptrdiff_t n, double *out);
+    /* The value, by the first criterion, of playing what is taken for the best; where that ties, of the best of these.
+     * Unless `decided` is NULL, also what that decides, as `choose` writes it; `out` may be NULL as well. */
+    void (*mistake)(const yc_program *, const yc_moves *, const yc_criteria *, const yc_guess *, yc_scratch *,
+                    ptrdiff_t first, ptrdiff_t n, double *out, uint16_t *decided);
     /* The most that the luckiest roll can bring, by the first criterion. */
     void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *out);
     /* The two rerolls alone, on whatever the work space holds: the floor under every turn. */

@@ -56,15 +56,16 @@ cdef extern from "turn.h" nogil:
         int width
         int (*runs_here)() noexcept nogil
         void (*best)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *const *) noexcept nogil
-        void (*weigh)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *) noexcept nogil
-        void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t,
+        void (*weigh)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, ptrdiff_t,
+                      double *) noexcept nogil
+        void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t, ptrdiff_t,
                        uint16_t *) noexcept nogil
         void (*follow)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t,
                        const uint16_t *, ptrdiff_t, double *const *) noexcept nogil
         void (*spread)(const yc_program *, const yc_moves *, const double *, yc_scratch *, ptrdiff_t,
                        const uint16_t *, ptrdiff_t, double *, double *) noexcept nogil
-        void (*mistake)(const yc_program *, const yc_criteria *, const yc_guess *, yc_scratch *, ptrdiff_t,
-                        double *) noexcept nogil
+        void (*mistake)(const yc_program *, const yc_moves *, const yc_criteria *, const yc_guess *, yc_scratch *,
+                        ptrdiff_t, ptrdiff_t, double *, uint16_t *) noexcept nogil
         void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *) noexcept nogil
         void (*rerolls)(yc_scratch *, int) noexcept nogil
 

@@ -218,7 +218,7 @@ cdef class Turn:
         try:
             out = np.empty((self.criteria.n, 2, YC_KEEPS, n))
             with nogil:
-                self.run.weigh(&self.program, &self.criteria, &self.scratch, n, &out[0, 0, 0, 0])
+                self.run.weigh(&self.program, &self.criteria, &self.scratch, 0, n, &out[0, 0, 0, 0])
         finally:
             self.end()
         return np.asarray(out)
@@ -234,7 +234,7 @@ cdef class Turn:
         try:
             out = np.empty((3, YC_ROLLS, n), np.uint16)
             with nogil:
-                self.run.choose(&self.program, &self.tables, &self.criteria, &self.scratch, n, &out[0, 0, 0])
+                self.run.choose(&self.program, &self.tables, &self.criteria, &self.scratch, 0, n, &out[0, 0, 0])
         finally:
             self.end()
         return np.asarray(out)

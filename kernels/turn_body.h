@@ -204,11 +204,11 @@ static void YC(best)(const yc_program *program, const yc_criteria *criteria, yc_
     }
 }
 
-static void YC(weigh)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t n,
-                      double *out)
+static void YC(weigh)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t first,
+                      ptrdiff_t n, double *out)
 {
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
-        YC(stage_all)(program, criteria, lane, scratch);
+        YC(stage_all)(program, criteria, first + lane, scratch);
         YC(score)(criteria->n, program, scratch);
         for (int stage = 1; stage >= 0; stage--) {
             for (int c = 0; c < criteria->n; c++) {
@@ -233,25 +233,35 @@ static void YC(write_decisions)(const vec *names, uint16_t *out, ptrdiff_t n_lan
     }
 }
 
-static void YC(choose)(const yc_program *program, const yc_moves *moves, const yc_criteria *criteria,
-                       yc_scratch *scratch, ptrdiff_t n, uint16_t *out)
+static void YC(name_slots)(const yc_program *program, const yc_moves *moves, vec *names)
 {
-    vec *names = (vec *)scratch->value[criteria->n], *slot_names = (vec *)scratch->slots[criteria->n];
     CHECK(program->n_zeros == 0);
     for (int row = 0; row < YC_ROLLS; row++)
         for (unsigned left = program->legal[row]; left; left &= left - 1) {
             int category = lowest_bit(left);
             int outcome = moves->outcome_of[program->row[row] * YC_CATEGORIES + category];
-            slot_names[program->slot[outcome]] = SET1(-(double)category);
+            names[program->slot[outcome]] = SET1(-(double)category);
         }
+}
+
+static inline void YC(name_keeps)(vec *names)
+{
+    for (int keep = 0; keep < YC_KEEPS; keep++)
+        names[place_of[keep]] = SET1((double)keep);
+}
+
+static void YC(choose)(const yc_program *program, const yc_moves *moves, const yc_criteria *criteria,
+                       yc_scratch *scratch, ptrdiff_t first, ptrdiff_t n, uint16_t *out)
+{
+    vec *names = (vec *)scratch->value[criteria->n];
+    YC(name_slots)(program, moves, (vec *)scratch->slots[criteria->n]);
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
         ptrdiff_t lanes = n - lane < WIDTH ? n - lane : WIDTH;
-        YC(stage_all)(program, criteria, lane, scratch);
+        YC(stage_all)(program, criteria, first + lane, scratch);
         YC(score)(criteria->n + 1, program, scratch);
         YC(write_decisions)(names, out + 2 * YC_ROLLS * n + lane, n, lanes, -1.0);
         for (int stage = 1; stage >= 0; stage--) {
-            for (int keep = 0; keep < YC_KEEPS; keep++)
-                names[place_of[keep]] = SET1((double)keep);
+            YC(name_keeps)(names);
             for (int c = 0; c < criteria->n; c++)
                 YC(means)((vec *)scratch->value[c]);
             YC(reroll)(criteria->n + 1, scratch);
@@ -325,31 +335,44 @@ static void YC(follow)(const yc_program *program, const yc_moves *moves, const y
     }
 }
 
-static void YC(mistake)(const yc_program *program, const yc_criteria *criteria, const yc_guess *guess,
-                        yc_scratch *scratch, ptrdiff_t n, double *out)
+static void YC(mistake)(const yc_program *program, const yc_moves *moves, const yc_criteria *criteria,
+                        const yc_guess *guess, yc_scratch *scratch, ptrdiff_t first, ptrdiff_t n, double *out,
+                        uint16_t *decided)
 {
-    vec *guesses = (vec *)scratch->value[0], *values = (vec *)scratch->value[1], *slots = (vec *)scratch->slots[0];
+    vec *guesses = (vec *)scratch->value[0], *values = (vec *)scratch->value[1], *names = (vec *)scratch->value[2];
+    vec *slots = (vec *)scratch->slots[0];
     double numbers[WIDTH];
+    int n_criteria = decided ? 3 : 2;
+    if (decided)
+        YC(name_slots)(program, moves, (vec *)scratch->slots[2]);
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
+        ptrdiff_t lanes = n - lane < WIDTH ? n - lane : WIDTH;
         for (int i = 0; i < WIDTH; i++)
-            numbers[i] = (double)(lane + i);
+            numbers[i] = (double)(first + lane + i);
         vec at = LOAD(numbers);
-        YC(stage)(program, criteria->sources[0], lane, (vec *)scratch->slots[1]);
+        YC(stage)(program, criteria->sources[0], first + lane, (vec *)scratch->slots[1]);
         for (int slot = 0; slot < program->n_slots; slot++) {
             int o = program->outcome[slot];
             vec worth = ADD(SET1(guess->outcome_start[o]), MUL(SET1(guess->outcome_slope[o]), at));
             vec sure = MAX_WHERE(LEAST, SET1(guess->sure[o]), at, SET1(1e300));
             slots[slot] = MAX(worth, sure);
         }
-        YC(score)(2, program, scratch);
+        YC(score)(n_criteria, program, scratch);
+        if (decided)
+            YC(write_decisions)(names, decided + 2 * YC_ROLLS * n + lane, n, lanes, -1.0);
         for (int stage = 1; stage >= 0; stage--) {
             YC(means)(values);
+            if (decided)
+                YC(name_keeps)(names);
             for (int keep = 0; keep < YC_KEEPS; keep++)
                 guesses[place_of[keep]] =
                     ADD(SET1(guess->keep_start[stage][keep]), MUL(SET1(guess->keep_slope[stage][keep]), at));
-            YC(reroll)(2, scratch);
+            YC(reroll)(n_criteria, scratch);
+            if (decided)
+                YC(write_decisions)(names, decided + stage * YC_ROLLS * n + lane, n, lanes, 1.0);
         }
-        YC(put)(out + lane, YC(expectation)(values), n - lane);
+        if (out)
+            YC(put)(out + lane, YC(expectation)(values), lanes);
     }
 }
 

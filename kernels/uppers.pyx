@@ -227,7 +227,7 @@ cdef class Decider:
     cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil:
         """Write down the decisions of all lanes, [stage][roll][lane], and leave the turn prepared."""
         self.look_up(free, chip)
-        self.turn.run.choose(&self.turn.program, &self.turn.tables, &self.turn.criteria, &self.turn.scratch,
+        self.turn.run.choose(&self.turn.program, &self.turn.tables, &self.turn.criteria, &self.turn.scratch, 0,
                              self.layout.n_lanes[free], &self.decided[0])
 
     cdef void copy_lane(self, Py_ssize_t free, int lane, uint16_t *out) noexcept nogil:

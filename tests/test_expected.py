@@ -261,8 +261,8 @@ def test_one_set_at_a_time(small_rules: Rules) -> None:
         assert problem.complaint(block) is None
         for free in block.subsets.tolist():
             mean, second_moment = np.split(block[free], 2)
-            assert np.array_equal(mean, whole.mean[problem.places(free)])
-            assert np.array_equal(second_moment, whole.second_moment[problem.places(free)])
+            assert np.array_equal(mean, whole.mean[problem.anchors.places(free)])
+            assert np.array_equal(second_moment, whole.second_moment[problem.anchors.places(free)])
         below = block
 
 

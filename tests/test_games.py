@@ -16,6 +16,7 @@ from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.games import compare, play_for, play_for_mean
+from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores
 from yahtzee_cluster.rules import Rules, parse_rules
@@ -54,6 +55,19 @@ def test_playing_for_a_score(name: str, tmp_path: Path) -> None:
         assert games.moments == pytest.approx(table.moments(start, target), rel=1e-12)
         assert games.curve[0] == pytest.approx(1, rel=1e-13)
         assert games.mean.sum() == pytest.approx(games.curve[1:].sum(), rel=1e-12)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_playing_by_a_rule_of_thumb(name: str, tmp_path: Path) -> None:
+    """The same for who guesses: however likely the target is by the table, so many games end there."""
+    table = small(name, tmp_path, "approx")
+    for start in (Anchor(table.rules.all_free, 0, False), Anchor(0b0011, 0, False)):
+        for target in (1, 5, 12, 17, 60):
+            games = play_for(target, table, start)
+            p = games.curve[target] if target < len(games.curve) else 0.0
+            assert p == pytest.approx(table.value(start, target), rel=1e-12, abs=1e-300)
+            assert games.mean.sum() == pytest.approx(games.curve[1:].sum(), rel=1e-12)
 
 
 @pytest.mark.whole
@@ -235,36 +249,47 @@ def test_statistics_at_the_shell(tmp_path: Path) -> None:
 @pytest.mark.whole
 def test_other_tables_cannot_be_played_by(tmp_path: Path) -> None:
     """Only a table of scores decides for games."""
-    with pytest.raises(UsageError, match="holds maxprob; games are played by a table of scores"):
+    with pytest.raises(UsageError, match="holds maxprob; expected a table of scores or approx"):
         play_for(9, small("exact", tmp_path, "maxprob"))
+    with pytest.raises(UsageError, match=r"holds approx; expected a table of scores$"):
+        compare(9, small("exact", tmp_path, "approx"))
 
 
 def test_bad_arguments() -> None:
     """Arrays of the wrong size never reach the kernel, and games for which there is no room are not lost silently."""
     problem = Scores(parse_rules(SMALL["exact"], "exact"), 20)
-    width = np.full((8, 2), 40)
-    flow = problem.flow(width, 9)
-    n_open, n_free = flow.room(1)
-    met, nothing = np.zeros((2, len(problem.new_turn().moves.outcomes))), [None] * 3
+    anchors, turn = problem.anchors, problem.new_turn()
+    length = np.full(anchors.n_places, 40)
+    offset, size = anchors.end_to_end(length)
+    decider, player = problem.expected.decider(turn), problem.player(turn)
+    flow = Flow(decider, length, offset, player, 9)
+    met, nothing = np.zeros((2, len(turn.moves.outcomes))), [None] * 3
     below = [np.zeros(problem.sizes(np.array([0]))[0]), None, None]
-    opens, frees = ([np.zeros(size), None, None] for size in flow.room(0))
-    flow.step(1, below, np.zeros(n_open), np.zeros(n_free), opens, frees, met)
+    games, out = np.zeros(size[1]), [np.zeros(size[0]), None, None]
+    flow.step(1, below, games, out, met)
     wrong: list[tuple[Any, str]] = [
-        ((0, below, None, np.zeros(n_free), opens, frees, met), "free: expected 1 to 7, found 0"),
-        ((1, below, None, np.zeros(n_free + 1), opens, frees, met), "played_free: expected shape"),
-        ((1, below, np.zeros(n_open + 1), np.zeros(n_free), opens, frees, met), "still_open: expected shape"),
-        ((1, nothing, np.zeros(n_open), np.zeros(n_free), opens, frees, met), r"successors\[0\]: expected an array"),
-        ((1, below, None, np.zeros(n_free), opens, nothing, met), r"free_out\[0\]: expected an array"),
-        ((1, below, np.zeros(n_open), np.zeros(n_free), nothing, frees, met), r"open_out\[0\]: expected an array"),
-        ((1, below, None, np.zeros(n_free), opens, frees, met[1:]), "met: expected shape"),
-        ((1, below, None, np.ones(n_free), opens, frees, met), "width: expected room for all that games can score"),
+        ((0, below, games, out, met), "free: expected 1 to 7, found 0"),
+        ((1, below, games[1:], out, met), "games: expected shape"),
+        ((1, nothing, games, out, met), r"successors\[0\]: expected an array"),
+        ((1, below, games, nothing, met), r"out\[0\]: expected an array"),
+        ((1, below, games, out, met[1:]), "met: expected shape"),
+        ((1, below, games + 1, out, met), "length: expected room for all that games can score"),
     ]
     for arguments, complaint in wrong:
         with pytest.raises(KernelArgumentError, match=complaint):
             flow.step(*arguments)
-    with pytest.raises(KernelArgumentError, match="width: expected at least 1"):
-        problem.flow(width * 0, 9)
-    with pytest.raises(KernelArgumentError, match="width: expected shape"):
-        problem.flow(width[1:], 9)
-    with pytest.raises(KernelArgumentError, match="target: expected at least 0, found -1"):
-        problem.flow(width, -1)
+    both = Flow(decider, length, offset, player, 9, False, True)
+    with pytest.raises(KernelArgumentError, match="compared: expected an array"):
+        both.step(1, below, games, out, met)
+    with pytest.raises(KernelArgumentError, match="costliest: expected room for at least one position"):
+        both.step(1, below, games, out, met, np.zeros((3, 3)), np.zeros((0, 7)))
+    made: list[tuple[Any, str]] = [
+        ((decider, length * 0, offset), "length, offset: expected rows with room for a score"),
+        ((decider, length, offset[1:]), "offset: expected shape"),
+        ((decider, length, offset, player, -1), "target: expected at least 0, found -1"),
+        ((decider, length, offset, None, 0, False, True), "player: expected one of scores to compare with"),
+        ((decider, length, offset, problem.player(problem.new_turn())), "decider: expected one with the same turn"),
+    ]
+    for arguments, complaint in made:
+        with pytest.raises(KernelArgumentError, match=complaint):
+            Flow(*arguments)

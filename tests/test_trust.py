@@ -29,7 +29,7 @@ from toy import Listed
 from yahtzee_cluster.cli import main
 from yahtzee_cluster.errors import FileError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT
-from yahtzee_cluster.objectives import problem_of
+from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import parse_rules
 from yahtzee_cluster.store import (
@@ -422,7 +422,7 @@ def test_what_outlives_its_run_meets_its_end(table: Store, tmp_path: Path) -> No
 def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished table of a small game."""
     path = tmp_path_factory.mktemp("game") / "table"
-    compute(path, problem_of("maxprob", parse_rules(SMALL["free"], "test"), 60), 0b11)
+    compute(path, OBJECTIVES["maxprob"](parse_rules(SMALL["free"], "test"), 60), 0b11)
     return path
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,19 @@ class Anchors:
         self.place = np.where(sizes > 0, starts.reshape(sizes.shape), -1)
         """[free, chip]: the place of lane 0, counted through all scorecards; -1 where there is no such scorecard."""
         self.n_places = int(sizes.sum())
+
+    def places(self, free: int) -> slice:
+        """The places of all anchors with these free categories."""
+        first = self.place[:, 0]
+        return slice(int(first[free]), int(first[free + 1]) if free < self.rules.all_free else self.n_places)
+
+    def end_to_end(self, length: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where each of a row for each place starts, among those with the same free categories; how long these are."""
+        ends = np.cumsum(length, dtype=np.int64)
+        starts = ends - length
+        first = self.place[:, 0]
+        n_places = np.diff(np.append(first, self.n_places))
+        return starts - np.repeat(starts[first], n_places), np.diff(np.append(starts[first], ends[-1]))
 
     @cached_property
     def exists(self) -> NDArray[np.bool_]:
@@ -171,14 +185,8 @@ class Rows:
         uppers.most(turn, anchors, most)
         self.length = np.where(anchors.exists, np.minimum(most, target), 0).astype(np.int32)
         """[place]: how many values the row has; 0 where no play leads."""
-        ends = np.cumsum(self.length, dtype=np.int64)
-        starts = ends - self.length
-        first = anchors.place[:, 0]
-        n_places = np.diff(np.append(first, anchors.n_places))
-        self.offset = starts - np.repeat(starts[first], n_places)
-        """[place]: where the row starts."""
-        self.n_values = np.diff(np.append(starts[first], ends[-1]))
-        """[free]: how many values all rows of one set of free categories have together."""
+        self.offset, self.n_values = anchors.end_to_end(self.length)
+        """[place]: where the row starts; [free]: how many values all rows of a set of free categories have together."""
 
 
 def _sums(values: NDArray[np.int32]) -> NDArray[np.int32]:

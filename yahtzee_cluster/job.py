@@ -13,7 +13,7 @@ from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
 from yahtzee_cluster.forecast import Scales, advise, needed_bytes, smallest_that_fits
-from yahtzee_cluster.objectives import OBJECTIVES, problem_of
+from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import load_rules
 
@@ -41,7 +41,7 @@ class Job:
 
     def problem(self) -> Recurrence:
         """What is to be computed."""
-        return problem_of(self.objective, load_rules(self.rules), self.target)
+        return OBJECTIVES[self.objective](load_rules(self.rules), self.target)
 
     def directory(self, problem: Recurrence, fixed: int) -> Path:
         """Where the table is, or will be."""

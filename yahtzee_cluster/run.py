@@ -58,7 +58,7 @@ from yahtzee_cluster.job import (
     parse_count,
 )
 from yahtzee_cluster.kernels.turn import instruction_sets
-from yahtzee_cluster.objectives import problem_of
+from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.output import Parser, say
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.progress import Progress
@@ -94,7 +94,7 @@ class Orders:
 
     def crew(self, rank: int) -> Crew:
         """The one that works on it on this rank."""
-        problem = problem_of(self.objective, self.rules, self.target)
+        problem = OBJECTIVES[self.objective](self.rules, self.target)
         partition = problem.partition(self.fixed)
         needed = needed_bytes(partition)
         if needed > self.cache_bytes:  # other hosts may have more
@@ -233,7 +233,7 @@ def _parser() -> Parser:
 def _compute(team: Team | Alone, n_ranks: int, job: Job, options: argparse.Namespace) -> str:
     """Have the job's table computed; return what is to be said of it."""
     rules = load_rules(job.rules)
-    problem = problem_of(job.objective, rules, job.target)
+    problem = OBJECTIVES[job.objective](rules, job.target)
     fixed, directory = _where(job, problem, team.n_workers)
     orders = Orders(job.objective, rules, job.target, fixed, directory, job.cache_bytes, job.threads, options.lease)
     team.begin(orders)

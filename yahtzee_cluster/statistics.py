@@ -110,6 +110,4 @@ def percentile(curve: Sequence[float] | Values, share: float) -> int:
 
 def _decider(rules: Rules, table: ExpectedTable, isa: str | None) -> tuple[uppers.Decider, Currencies]:
     turn = Turn(compile_moves(rules), isa)
-    return uppers.Decider(turn, table.anchors, table.mean, table.second_moment), Currencies.of(
-        turn.moves, table.anchors.bonus
-    )
+    return table.decider(turn), Currencies.of(turn.moves, table.anchors.bonus)

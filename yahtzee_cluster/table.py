@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields
-from yahtzee_cluster.objectives import OBJECTIVES, problem_of
+from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.objectives.expected import Expected, std_of
 from yahtzee_cluster.objectives.probabilities import Probabilities, Scores
 from yahtzee_cluster.objectives.scorecards import Scorecards
@@ -87,7 +87,7 @@ class Table:
         if need is None:
             if not isinstance(self.problem, Expected):
                 raise UsageError(f"{self.path}: holds {self.objective}, not expected scores")
-            places = self.problem.places(anchor.free)
+            places = self.problem.anchors.places(anchor.free)
             first, distance = self.problem.anchors.reachable(anchor) - places.start, places.stop - places.start
         else:
             rows, expected = self._scores.rows, self._scores.expected
@@ -141,8 +141,5 @@ def _problem(identity: dict[str, Any], source: str) -> Scorecards:
     rules = identity.get("rules")
     if not isinstance(rules, dict):
         raise fields.error("rules", "expected a table", rules)
-    return problem_of(
-        fields.choice("objective", OBJECTIVES, None),
-        rules_of(rules, f"{source}: rules"),
-        fields.integer("target", 1, low=1, high=MAX_COUNT),
-    )
+    make = OBJECTIVES[fields.choice("objective", tuple(OBJECTIVES), None)]
+    return make(rules_of(rules, f"{source}: rules"), fields.integer("target", 1, low=1, high=MAX_COUNT))

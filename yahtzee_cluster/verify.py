@@ -84,7 +84,7 @@ def _judged(table: Table, n_sampled: int, seed: int) -> Iterator[tuple[str, floa
                 yield from ((f"{anchor}, need {need}, {name}", stored, judged) for name, stored, judged in both)
     elif isinstance(table.problem, Expected):
         places = np.flatnonzero(table.problem.anchors.exists)
-        for place in random.choice(places[places >= table.problem.places(1).start], n_sampled):
+        for place in random.choice(places[places >= table.problem.anchors.places(1).start], n_sampled):
             anchor = table.problem.anchors.anchor(int(place))
             for name, stored, judged in zip(MOMENTS, table.moments(anchor), judge.moments(anchor), strict=True):
                 yield f"{anchor}, {name}", stored, judged

@@ -46,6 +46,10 @@ class ExpectedTable:
         """The standard deviation at a place; 0 where what is left of it is rounding."""
         return std_of(float(self.mean[place]), float(self.second_moment[place]))
 
+    def decider(self, turn: Turn) -> uppers.Decider:
+        """The kernel that decides for the highest mean."""
+        return uppers.Decider(turn, self.anchors, self.mean, self.second_moment)
+
 
 def std_of(mean: float, second_moment: float) -> float:
     """The standard deviation that belongs to these moments; 0 where what is left is rounding."""
@@ -87,7 +91,7 @@ class Expected(Scorecards):
     def complaint(self, block: Block) -> str | None:
         """No mean is negative, and no second moment smaller than the square of its mean."""
         for free in block.subsets.tolist():
-            exists = self.anchors.exists[self.places(free)]
+            exists = self.anchors.exists[self.anchors.places(free)]
             mean, second_moment = (half[exists] for half in np.split(block[free], 2))
             if not ((mean >= 0) & (second_moment >= mean**2 * (1 - ROUNDING))).all():
                 return "it holds moments that no score has"

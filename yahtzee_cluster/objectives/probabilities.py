@@ -5,6 +5,7 @@ What is played for is what the tables of this form differ in; their lanes are ne
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,19 +16,14 @@ from numpy.typing import NDArray
 from yahtzee_cluster.anchors import Rows
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels import needs
-from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.kernels.uppers import Decider
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
-from yahtzee_cluster.objectives.scorecards import Scorecards
+from yahtzee_cluster.objectives.scorecards import Scorecards, Values
 from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Block, Solver
 from yahtzee_cluster.rules import Rules
 
 ROUNDING = 1e-14
-NOT_FALLING = "a higher need is more probable than a lower one"
-
-Values = NDArray[np.float64]
 
 
 class Probabilities(Scorecards):
@@ -36,6 +32,8 @@ class Probabilities(Scorecards):
     objective: ClassVar[str]
     quantities: ClassVar[int] = 1
     """How many values there are for each need: probabilities first, all rows of a set, then whatever else."""
+    falls: ClassVar[bool] = True
+    """Whether a higher need is never more probable than a lower one."""
 
     def __init__(self, rules: Rules, target: int, isa: str | None = None) -> None:
         if target < 1:
@@ -66,23 +64,18 @@ class Probabilities(Scorecards):
     def complaint(self, block: Block) -> str | None:
         """What cannot be true of the rows of one set after the other."""
         for free in block.subsets.tolist():
-            probabilities, *beside = np.split(block[free], self.quantities)
-            if complaint := self._no_probabilities(free, probabilities) or self._complaint_of(free, *beside):
+            if complaint := self._complaint_of(free, *np.split(block[free], self.quantities)):
                 return complaint
         return None
 
-    def _no_probabilities(self, free: int, rows: Values) -> str | None:
-        """Probabilities lie between 0 and 1, and a higher need is never more probable."""
+    def _complaint_of(self, free: int, rows: Values, *_: Values) -> str | None:
+        """What cannot be true of the quantities of one set."""
         if not ((rows >= 0) & (rows <= 1 + ROUNDING)).all():
             return "it holds values that are no probabilities"
         rising = np.flatnonzero(np.diff(rows) > ROUNDING) + 1
-        if not np.isin(rising, self.rows.offset[self.places(free)]).all():
-            return NOT_FALLING
+        if self.falls and not np.isin(rising, self.rows.offset[self.anchors.places(free)]).all():
+            return "a higher need is more probable than a lower one"
         return None
-
-    def _complaint_of(self, _: int, *beside: Values) -> str | None:
-        """What cannot be true of the other values of a set."""
-        return "it holds more than probabilities" if beside else None
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
         """One line for each row that holds anything; `quantity` counts from 0, the probabilities."""
@@ -100,9 +93,6 @@ class Probabilities(Scorecards):
     def expected(self) -> ExpectedTable:
         """What the highest expected score decides, where nothing else does."""
         return solve_expected(self.rules, self._isa)
-
-    def _decider(self, turn: Turn) -> Decider:
-        return Decider(turn, self.anchors, self.expected.mean, self.expected.second_moment)
 
 
 class MaxProb(Probabilities):
@@ -123,11 +113,23 @@ class Distribution(Probabilities):
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
         turn = self.new_turn()
-        kernel = needs.Followed(turn, self.anchors, self.rows.length, self.rows.offset, self._decider(turn))
-        return self.each_set(kernel.solve)
+        decider = self.expected.decider(turn)
+        return self.each_set(needs.Followed(turn, self.anchors, self.rows.length, self.rows.offset, decider).solve)
 
 
-class Scores(Probabilities):
+class Strategies(Probabilities):
+    """The probability of every need for who decides by the need, and what that decides."""
+
+    def solver(self) -> Solver:
+        """The kernel, with a turn of its own."""
+        return self.each_set(self.player(self.new_turn()).solve)
+
+    @abstractmethod
+    def player(self, turn: Turn) -> needs.Player:
+        """The kernel, which decides as well."""
+
+
+class Scores(Strategies):
     """What is scored by who plays for the highest probability of a need: for every need, all of them at once.
 
     The values of a set are the probabilities of all its anchors, then the means of what they still score, then the
@@ -138,27 +140,19 @@ class Scores(Probabilities):
     objective = "scores"
     quantities = 3
 
-    def solver(self) -> Solver:
-        """The kernel, with a turn of its own."""
-        return self.each_set(self._kernel(self.new_turn()).solve)
-
-    def flow(self, width: NDArray[np.int64], target: int, by_mean: bool = False, comparing: bool = False) -> Flow:
-        """The kernel that plays games, with a turn of its own: for a target, or for the mean while one is in sight."""
-        turn = self.new_turn()
-        return Flow(self._kernel(turn), self._decider(turn), width, target, by_mean, comparing)
-
-    def _kernel(self, turn: Turn) -> needs.Scores:
+    def player(self, turn: Turn) -> needs.Scores:
+        """The kernel, which decides as well."""
         table, rows = self.expected, self.rows
         return needs.Scores(turn, self.anchors, rows.length, rows.offset, table.mean, table.second_moment)
 
-    def _complaint_of(self, _: int, *beside: Values) -> str | None:
+    def _complaint_of(self, free: int, rows: Values, *beside: Values) -> str | None:
         """No second moment is smaller than the square of its mean."""
         mean, second = beside
         sound = ((mean >= 0) & (second >= mean**2 * (1 - ROUNDING))).all()
-        return None if sound else "it holds moments that no score has"
+        return super()._complaint_of(free, rows) if sound else "it holds moments that no score has"
 
 
-class Approximated(Probabilities):
+class Approximated(Strategies):
     """MaxProbApprox (Cremers 2002, 6.2.2): who plays for a need takes what is still scored for normally distributed.
 
     Mean and variance are those of the strategy with the highest mean.
@@ -166,13 +160,9 @@ class Approximated(Probabilities):
 
     objective = "approx"
 
-    def solver(self) -> Solver:
-        """The kernel, with a turn of its own."""
-        turn = self.new_turn()
-        kernel = needs.Approximated(turn, self.anchors, self.rows.length, self.rows.offset, self._decider(turn))
-        return self.each_set(kernel.solve)
+    falls = False  # who plays for less may well be less likely to have it: these are different strategies
 
-    def _no_probabilities(self, free: int, rows: Values) -> str | None:
-        """Who plays for less may well be less likely to have it: these are different strategies."""
-        complaint = super()._no_probabilities(free, rows)
-        return None if complaint == NOT_FALLING else complaint
+    def player(self, turn: Turn) -> needs.Approximated:
+        """The kernel, which decides as well."""
+        decider = self.expected.decider(turn)
+        return needs.Approximated(turn, self.anchors, self.rows.length, self.rows.offset, decider)

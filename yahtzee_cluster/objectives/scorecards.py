@@ -54,11 +54,6 @@ class Scorecards(Recurrence):
 
         return solve_block
 
-    def places(self, free: int) -> slice:
-        """The places of all anchors with these free categories."""
-        first = self.anchors.place[:, 0]
-        return slice(int(first[free]), int(first[free + 1]) if free < self.rules.all_free else self.anchors.n_places)
-
     def anchor_columns(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """What the anchors at these places are; an upper total of -1 stands for a decided bonus."""
         free, upper, chip = self.anchors.columns(places)
