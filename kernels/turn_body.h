@@ -130,32 +130,14 @@ static inline ALWAYS_INLINE void YC(score_by)(int criteria, const yc_program *pr
     }
 }
 
-static NOINLINE void YC(score1)(const yc_program *program, double *const *slots, double *const *v)
+static NOINLINE void YC(score)(int criteria, const yc_program *program, const yc_scratch *scratch)
 {
-    YC(score_by)(1, program, slots, v);
-}
-
-static NOINLINE void YC(score2)(const yc_program *program, double *const *slots, double *const *v)
-{
-    YC(score_by)(2, program, slots, v);
-}
-
-static NOINLINE void YC(score3)(const yc_program *program, double *const *slots, double *const *v)
-{
-    YC(score_by)(3, program, slots, v);
-}
-
-static NOINLINE void YC(score4)(const yc_program *program, double *const *slots, double *const *v)
-{
-    YC(score_by)(4, program, slots, v);
-}
-
-static void YC(score)(int criteria, const yc_program *program, const yc_scratch *scratch)
-{
-    void (*const by[])(const yc_program *, double *const *, double *const *) = {
-        YC(score1), YC(score2), YC(score3), YC(score4)
-    };
-    by[criteria - 1](program, scratch->slots, scratch->value);
+    switch (criteria) {
+    case 1: YC(score_by)(1, program, scratch->slots, scratch->value); break;
+    case 2: YC(score_by)(2, program, scratch->slots, scratch->value); break;
+    case 3: YC(score_by)(3, program, scratch->slots, scratch->value); break;
+    default: YC(score_by)(4, program, scratch->slots, scratch->value);
+    }
 }
 
 /* What is best to keep of every roll, and the values of keeping that. */

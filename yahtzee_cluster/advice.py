@@ -19,7 +19,7 @@ from yahtzee_cluster.dice import INDEX, N_DICE, Keep
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.objectives.expected import solve_expected
+from yahtzee_cluster.objectives.expected import moments_after, solve_expected
 from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.table import Table
 
@@ -115,7 +115,7 @@ class Adviser:
             raise UsageError(f"box: {name} is used")
         for play in self.rules.plays(anchor.free, anchor.chip, roll):
             if play.category == category:
-                return self._after(anchor, category, play.points, play.upper, play.chip)
+                return self.anchors.after(anchor, play)
         raise UsageError(f"box: {name} is not open to this roll while another box has to take it")
 
     def check(self, position: Position, reach: int | None) -> None:
@@ -136,7 +136,7 @@ class Adviser:
         worth_of = self._worth_of(need)
         found = []
         for play in self.rules.plays(anchor.free, anchor.chip, roll):
-            after, points = self._after(anchor, play.category, play.points, play.upper, play.chip)
+            after, points = self.anchors.after(anchor, play)
             name = self.rules.categories[play.category].name
             move = Move(f"score {name} for {points}", category=name, points=points)
             found.append((move, worth_of(after, points)))
@@ -155,15 +155,8 @@ class Adviser:
         worth = np.zeros((2 if need is None else 3, len(outcomes), 1))
         for number, outcome in enumerate(outcomes):
             if anchor.free >> outcome.category & 1:
-                chip = anchor.chip or outcome.chip
-                after, points = self._after(anchor, outcome.category, outcome.points, outcome.upper, chip)
-                worth[:, number, 0] = worth_of(after, points)
+                worth[:, number, 0] = worth_of(*self.anchors.after(anchor, outcome))
         return list(worth)
-
-    def _after(self, anchor: Anchor, category: int, points: int, upper: int, chip: bool) -> tuple[Anchor, int]:
-        before = anchor.upper or 0
-        after = Anchor(anchor.free & ~(1 << category), before + upper, chip)
-        return after, points + self.rules.upper_bonus_for(before, upper)
 
     def _worth_of(self, need: int | None) -> WorthOf:
         @cache
@@ -173,8 +166,7 @@ class Adviser:
 
         def worth_of(after: Anchor, points: int) -> Worth:
             place = self.anchors.index(after)
-            mean, second = float(self.expected.mean[place]), float(self.expected.second_moment[place])
-            moments = mean + points, second + 2 * points * mean + points**2
+            moments = moments_after(points, *self.expected.moments(place))
             if need is None:
                 return moments
             left = need - points

@@ -26,7 +26,8 @@ from yahtzee_cluster.dice import N_DICE
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.rules import Rules
+from yahtzee_cluster.moves import Outcome
+from yahtzee_cluster.rules import Play, Rules
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,14 @@ class Anchors:
         if not self.exists[index] or (upper is not None and not self._totals[anchor.free] >> upper & 1):
             raise UsageError(f"no such anchor: the used categories cannot bring an upper total of {anchor.upper}")
         return index
+
+    def after(self, anchor: Anchor, play: Play | Outcome) -> tuple[Anchor, int]:
+        """Where a play leads, and what it pays, bonuses included."""
+        free, chip = anchor.free & ~(1 << play.category), anchor.chip or play.chip
+        if anchor.upper is None:
+            return Anchor(free, None, chip), play.points
+        bonus = self.rules.upper_bonus_for(anchor.upper, play.upper)
+        return Anchor(free, anchor.upper + play.upper, chip), play.points + bonus
 
     def anchor(self, index: int) -> Anchor:
         """The anchor at a place."""

@@ -12,14 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from math import isnan
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable
 from yahtzee_cluster.output import Parser, say
 from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
-PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+if TYPE_CHECKING:
+    from yahtzee_cluster.anchors import Anchor, Anchors
 
 EPILOG = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input. "
@@ -81,13 +82,13 @@ def _parser() -> argparse.ArgumentParser:
         "statistics",
         help="what a strategy brings in every box, and percentiles of the final score",
         description="Print mean and variance of every box and bonus, and percentiles of the final score, exactly: of "
-        "who plays for the highest expected score, or for a score, by a table of scores. With --json also the whole "
+        "who plays for the highest expected score, or for a score, as a table decides. With --json also the whole "
         "distribution, and for the highest expected score all covariances.",
         epilog="Example: statistics --store runs/yahtzee-scores-1575-G5 --for 250",
     )
     game = statistics.add_mutually_exclusive_group()
     game.add_argument("--rules", metavar="NAME|FILE", help="a rule set by name, or a TOML file (default: yahtzee)")
-    game.add_argument("--store", metavar="DIR", help="a table with objective `scores`; its rules are taken")
+    game.add_argument("--store", metavar="DIR", help="a table of scores or approx; its rules are taken")
     statistics.add_argument("--for", dest="target", type=_count, metavar="N", help="play for at least so many points")
     _add_scorecard(statistics)
     statistics.add_argument("--json", action="store_true", help="print one JSON object with full precision")
@@ -220,15 +221,14 @@ def _statistics(options: argparse.Namespace) -> str:
     from yahtzee_cluster.anchors import Anchors
     from yahtzee_cluster.games import play_for, play_for_mean
     from yahtzee_cluster.objectives.expected import std_of
-    from yahtzee_cluster.spoken import anchor_of, parse_used
-    from yahtzee_cluster.statistics import percentile, statistics
+    from yahtzee_cluster.statistics import PERCENTILES, percentile, statistics
     from yahtzee_cluster.table import open_table
 
     if (options.store is None) != (options.target is None):
         raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
     table = None if options.store is None else open_table(options.store)
     rules = table.rules if table else load_rules(options.rules or "yahtzee")
-    start = anchor_of(Anchors(rules), parse_used(_names(options.used), rules), options.upper, options.chip)
+    start, _ = _scorecard(options, Anchors(rules))
     games = play_for(options.target, table, start) if table else play_for_mean(rules, start)
     mean, second_moment = games.moments
     percentiles = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
@@ -279,13 +279,10 @@ def _report(options: argparse.Namespace) -> str:
 
 def _value(options: argparse.Namespace) -> str:
     from yahtzee_cluster.objectives.probabilities import Probabilities
-    from yahtzee_cluster.spoken import anchor_of, names_of, parse_used
     from yahtzee_cluster.table import open_table
 
     table = open_table(options.store)
-    used = parse_used(_names(options.used), table.rules)
-    anchor = anchor_of(table.problem.anchors, used, options.upper, options.chip)
-    asked = {"used": names_of(used, table.rules), "upper": options.upper or 0, "chip": options.chip}
+    anchor, asked = _scorecard(options, table.problem.anchors)
     if isinstance(table.problem, Probabilities):
         if options.need is None:
             raise UsageError("need: say how many points are still needed, with --need")
@@ -301,15 +298,20 @@ def _value(options: argparse.Namespace) -> str:
     return "\n".join(f"{key:15}{value}" for key, value in shown.items())
 
 
-def _names(text: str) -> list[str]:
-    return [name for name in (part.strip() for part in text.split(",")) if name]
+def _scorecard(options: argparse.Namespace, anchors: Anchors) -> tuple[Anchor, dict[str, Any]]:
+    """The state that the options name, and what they say."""
+    from yahtzee_cluster.spoken import anchor_of, names_of, parse_used
+
+    used = parse_used((name for name in (part.strip() for part in options.used.split(",")) if name), anchors.rules)
+    anchor = anchor_of(anchors, used, options.upper, options.chip)
+    return anchor, {"used": names_of(used, anchors.rules), "upper": options.upper or 0, "chip": options.chip}
 
 
 def _advise(options: argparse.Namespace) -> str:
     from yahtzee_cluster.advice import START_OF_TURN, Adviser, Position
     from yahtzee_cluster.conversation import Conversation, Goal, answer_lines, listing, talk
     from yahtzee_cluster.objectives.probabilities import MaxProb, Scores
-    from yahtzee_cluster.spoken import anchor_of, names_of, parse_dice, parse_used
+    from yahtzee_cluster.spoken import parse_dice
     from yahtzee_cluster.table import open_table
 
     table = None if options.store is None else open_table(options.store)
@@ -319,8 +321,7 @@ def _advise(options: argparse.Namespace) -> str:
     if options.lines:
         answer_lines(adviser)
         return ""
-    used = parse_used(_names(options.used), rules)
-    anchor = anchor_of(adviser.anchors, used, options.upper, options.chip)
+    anchor, card = _scorecard(options, adviser.anchors)
     if options.score_so_far < (options.upper or 0):
         raise UsageError(f"score so far: expected at least the {options.upper} points in the upper boxes")
     position = Position(anchor, score=options.score_so_far)
@@ -335,9 +336,7 @@ def _advise(options: argparse.Namespace) -> str:
         return listing(advice)
     asked = {
         "rules": rules.name,
-        "used": names_of(used, rules),
-        "upper": options.upper or 0,
-        "chip": options.chip,
+        **card,
         "score": position.score,
         "dice": position.roll,
         "rolls_left": START_OF_TURN if position.roll is None else position.rolls_left,

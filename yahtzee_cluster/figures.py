@@ -10,6 +10,7 @@ import numpy as np
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.findings import Findings
+from yahtzee_cluster.likeness import STAGES
 
 SIZE = (6.3, 3.7)
 """In inches: the width of a page's text."""
@@ -142,8 +143,7 @@ def parting(figure: Any, found: Findings) -> None:
     by_mean, _ = found.comparison
     share, cost = figure.subplots(1, 2)
     turns = np.arange(1, len(by_mean.taken) + 1)
-    stages = ("first keep", "second keep", "box")
-    for stage, (name, style) in enumerate(zip(stages, (BLACK, GREY, LIGHT), strict=True)):
+    for stage, (name, style) in enumerate(zip(STAGES, (BLACK, GREY, LIGHT), strict=True)):
         taken = by_mean.taken[:, stage]
         part = np.divide(by_mean.otherwise[:, stage], taken, where=taken > 0, out=np.full_like(taken, np.nan))
         share.plot(turns, 100 * part, label=name, marker="os^"[stage], markersize=3.5, **style)
@@ -151,7 +151,7 @@ def parting(figure: Any, found: Findings) -> None:
     share.set_xticks(turns[::2])
     share.legend(frameon=False)
     bottom = np.zeros(len(turns))
-    for stage, (name, color) in enumerate(zip(stages, ("0.25", "0.6", "0.9"), strict=True)):
+    for stage, (name, color) in enumerate(zip(STAGES, ("0.25", "0.6", "0.9"), strict=True)):
         height = 100 * by_mean.cost[:, stage]
         cost.bar(turns, height, bottom=bottom, color=color, edgecolor="black", linewidth=0.5, label=name)
         bottom += height

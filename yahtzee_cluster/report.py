@@ -18,8 +18,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.findings import Findings
 from yahtzee_cluster.games import Comparison
 from yahtzee_cluster.likeness import STAGES
-
-PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+from yahtzee_cluster.statistics import PERCENTILES
 
 STYLE = """
 body { font: 16px/1.5 Georgia, serif; max-width: 46em; margin: 2em auto; padding: 0 1em; color: #111; }

@@ -21,6 +21,8 @@ from yahtzee_cluster.moves import Moves, compile_moves
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.rules import Rules
 
+PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+
 UPPER_BONUS, EXTRA_BONUS = "upper bonus", "extra bonus"
 
 Values = NDArray[np.float64]

@@ -14,7 +14,7 @@ import numpy as np
 
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
-from yahtzee_cluster.objectives.expected import Expected
+from yahtzee_cluster.objectives.expected import Expected, moments_after
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores
 from yahtzee_cluster.store import DamagedError
 from yahtzee_cluster.table import Table
@@ -114,12 +114,8 @@ class Judge:
 
         def options(roll: reference.Roll) -> Iterable[tuple[reference.Row, reference.Row]]:
             for after, points in self._plays(anchor, roll):
-                place = expected.anchors.index(after)
-                mean, second = float(expected.mean[place]), float(expected.second_moment[place])
-                yield (
-                    (mean + points, second + 2 * points * mean + points**2),
-                    (self._probability(after, need - points),),
-                )
+                moments = moments_after(points, *expected.moments(expected.anchors.index(after)))
+                yield moments, (self._probability(after, need - points),)
 
         return reference.witnessed_turn(options)[0]
 
@@ -130,9 +126,7 @@ class Judge:
 
         def options(roll: reference.Roll) -> Iterable[tuple[reference.Row, float]]:
             for after, points in self._plays(anchor, roll):
-                place = expected.anchors.index(after)
-                mean, second = float(expected.mean[place]), float(expected.second_moment[place])
-                moments = mean + points, second + 2 * points * mean + points**2
+                moments = moments_after(points, *expected.moments(expected.anchors.index(after)))
                 yield (*moments, float(points >= need)), self._probability(after, need - points)
 
         return reference.mistaken_turn(options, need)
@@ -142,9 +136,8 @@ class Judge:
 
         def options(roll: reference.Roll) -> Iterable[reference.Row]:
             for after, points in self._plays(anchor, roll):
-                mean, second = self._table.moments(after, max(need - points, 0))
-                p = self._probability(after, need - points)
-                yield p, mean + points, second + 2 * points * mean + points**2
+                moments = self._table.moments(after, max(need - points, 0))
+                yield self._probability(after, need - points), *moments_after(points, *moments)
 
         _, mean, second = reference.best_turn(options)
         return mean, second
@@ -154,8 +147,7 @@ class Judge:
 
         def options(roll: reference.Roll) -> Iterable[reference.Row]:
             for after, points in self._plays(anchor, roll):
-                mean, second = self._moments(after)
-                yield mean + points, second + 2 * points * mean + points**2
+                yield moments_after(points, *self._moments(after))
 
         return reference.best_turn(options)
 
@@ -167,12 +159,5 @@ class Judge:
 
     def _plays(self, anchor: Anchor, roll: reference.Roll) -> Iterator[tuple[Anchor, int]]:
         """Where each legal play of a roll leads, and what it pays."""
-        rules = self._table.rules
-        for play in rules.plays(anchor.free, anchor.chip, roll):
-            free = anchor.free & ~(1 << play.category)
-            if anchor.upper is None:
-                yield Anchor(free, None, play.chip), play.points
-            else:
-                upper = anchor.upper + play.upper
-                bonus = rules.upper_bonus_for(anchor.upper, play.upper)
-                yield Anchor(free, None if upper >= rules.upper_threshold else upper, play.chip), play.points + bonus
+        for play in self._table.rules.plays(anchor.free, anchor.chip, roll):
+            yield self._table.problem.anchors.after(anchor, play)

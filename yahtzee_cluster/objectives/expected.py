@@ -42,9 +42,13 @@ class ExpectedTable:
         """The place of the empty scorecard."""
         return self.anchors.index(Anchor(self.anchors.rules.all_free, 0, False))
 
+    def moments(self, place: int) -> tuple[float, float]:
+        """Mean and second moment at a place."""
+        return float(self.mean[place]), float(self.second_moment[place])
+
     def std(self, place: int) -> float:
         """The standard deviation at a place; 0 where what is left of it is rounding."""
-        return std_of(float(self.mean[place]), float(self.second_moment[place]))
+        return std_of(*self.moments(place))
 
     def decider(self, turn: Turn) -> uppers.Decider:
         """The kernel that decides for the highest mean."""
@@ -55,6 +59,11 @@ def std_of(mean: float, second_moment: float) -> float:
     """The standard deviation that belongs to these moments; 0 where what is left is rounding."""
     variance = second_moment - mean**2
     return math.sqrt(variance) if variance > ROUNDING * second_moment else 0.0
+
+
+def moments_after(points: float, mean: float, second_moment: float) -> tuple[float, float]:
+    """The moments of a score that is so many points higher."""
+    return mean + points, second_moment + 2 * points * mean + points**2
 
 
 def solve_expected(rules: Rules, isa: str | None = None) -> ExpectedTable:
