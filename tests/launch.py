@@ -13,6 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from yahtzee_cluster.crew import Crew, Usage
+from yahtzee_cluster.objectives import OBJECTIVES
+from yahtzee_cluster.recurrence import Recurrence
+from yahtzee_cluster.rules import load_rules, parse_rules
+from yahtzee_cluster.schedule import Schedule
+from yahtzee_cluster.serial import Alone
+from yahtzee_cluster.stopping import StopRequest
+from yahtzee_cluster.store import Store, claim
+from yahtzee_cluster.table import Table, open_table
+
 BESIDE = Path(sys.executable).parent / "mpirun"
 MPIRUN = str(BESIDE) if BESIDE.exists() else "mpirun"
 
@@ -31,6 +41,8 @@ YAHT_SHA256 = "6598a1ebc97a732254f2a2736ccd3cb98ef08e46c2a822201ff81ceb989afaab"
 YACHT_SHA256 = "30d493d74b7ce708ade9d65a3e95f326601c53e5a5377a71cb641e68840e65b6"
 """Of the tables up to 800 and to 300 that one process computes with an empty fixed set."""
 
+LARGE = 1 << 30
+
 RANK_VARIABLES = (b"PMI_RANK=", b"OMPI_COMM_WORLD_RANK=")
 
 
@@ -41,6 +53,51 @@ def mpirun(
     command = [MPIRUN, "-n", str(n_ranks), sys.executable, *map(str, arguments)]
     variables = os.environ | PERMITTED | (environment or {})
     return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+def command(*arguments: object, said: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run one of the program's commands, and wait for its end."""
+    line = [sys.executable, "-m", "yahtzee_cluster", *map(str, arguments)]
+    variables = os.environ | environment
+    return subprocess.run(line, env=variables, input=said, capture_output=True, text=True, timeout=120, check=False)
+
+
+@dataclass
+class Orders:
+    """One crew on one table."""
+
+    problem: Recurrence
+    store: Store
+    cache_bytes: int = LARGE
+    n_threads: int = 1
+    lease_s: float = 30
+
+    def crew(self, rank: int) -> Crew:
+        """The crew of one rank."""
+        return Crew(self.problem, self.store, self.cache_bytes, self.n_threads, rank)
+
+
+def compute(path: Path, problem: Recurrence, fixed: int, cache_bytes: int = LARGE, n_threads: int = 1) -> Usage:
+    """Compute what is missing or damaged, as a run in one process does."""
+    alone = Alone(StopRequest())
+    with claim(path, problem, fixed, {}) as store:
+        alone.begin(Orders(problem, store, cache_bytes, n_threads))
+        try:
+            committed = store.committed
+            done = alone.check(store, committed)
+            for cls in set(committed) - set(done):
+                store.remove(cls)
+            alone.run(Schedule.of(store.partition, done), lambda: None)
+        finally:
+            usage = alone.dismiss()
+        return usage
+
+
+def computed(rules: str, path: Path, objective: str = "maxprob", target: int = 60) -> Table:
+    """A table of a game, given by its name or as TOML."""
+    game = parse_rules(rules, "test") if "\n" in rules else load_rules(rules)
+    compute(path, OBJECTIVES[objective](game, target), 0b11)
+    return open_table(path)
 
 
 def n_classes(table: Path) -> int:

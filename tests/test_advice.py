@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 import time
 from functools import cache
 from itertools import pairwise
@@ -12,19 +11,19 @@ from random import Random
 
 import pytest
 from conftest import SMALL
+from launch import command, computed
 
 from yahtzee_cluster import reference
 from yahtzee_cluster.advice import Adviser, Position
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.conversation import Conversation, Goal, answer, listing, parse_goal
-from yahtzee_cluster.dice import INDEX, KEEPS, ROLLS, Keep
+from yahtzee_cluster.dice import KEEPS, ROLLS, Keep
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.uppers import Decider
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.rules import Rules, load_rules, parse_rules, preset_names
 from yahtzee_cluster.spoken import find_box, parse_dice
-from yahtzee_cluster.table import Table, open_table
 
 
 @cache
@@ -33,8 +32,7 @@ def adviser(name: str) -> Adviser:
 
 
 def run(*arguments: object, said: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "yahtzee_cluster", "advise", *map(str, arguments)]
-    return subprocess.run(command, input=said, capture_output=True, text=True, timeout=60, check=False)
+    return command("advise", *arguments, said=said)
 
 
 def somewhere(rules: Rules, n_free: int, random: Random) -> tuple[Anchor, int]:
@@ -107,15 +105,6 @@ def test_two_boxes_agree_with_the_judge(name: str) -> None:
     free = 1 << names.index("fours") | 1 << names.index("large-straight")
     for roll, rolls_left in (((2, 2, 2, 2, 2), 0), ((3, 4, 4, 5, 6), 1)):
         agrees(adviser(name), Position(Anchor(free, 55, True), roll, rolls_left, 300), None)
-
-
-def computed(rules_text: str, path: Path) -> Table:
-    rules = path.with_suffix(".toml")
-    rules.write_text(rules_text)
-    flags = ["--rules", rules, "--target", 60, "--G", 2, "--store", path]
-    command = [sys.executable, "-m", "yahtzee_cluster.run", *map(str, flags)]
-    assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0
-    return open_table(path)
 
 
 @pytest.mark.parametrize("name", sorted(SMALL))
@@ -397,4 +386,3 @@ def test_small_rules_parse() -> None:
     rules = parse_rules(SMALL["plain"], "plain")
     advice = Adviser(rules).advise(Position(Anchor(rules.all_free, 0, False), (1, 1, 3, 3, 6), 0))
     assert {one.move.category: one.move.points for one in advice} == {"any": 14, "pairs": 8, "low": 0}
-    assert INDEX[(1, 1, 3, 3, 6)]

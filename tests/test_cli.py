@@ -1,7 +1,6 @@
 """The command line as a user meets it: real processes, their output and their exit codes."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -9,19 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from launch import command
 
 from yahtzee_cluster.rules import load_rules, preset_names
-
-
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "yahtzee_cluster", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=os.environ | environment,
-    )
 
 
 def refusal(result: subprocess.CompletedProcess[str]) -> str:
@@ -33,7 +22,7 @@ def refusal(result: subprocess.CompletedProcess[str]) -> str:
 
 def test_expected_for_people() -> None:
     """The table of the default rules is printed beside the published numbers."""
-    result = run("expected")
+    result = command("expected")
     assert (result.returncode, result.stderr) == (0, "")
     assert "mean       254.5896   published 254.5896\n" in result.stdout
     assert "std        59.6117   published 59.6117\n" in result.stdout
@@ -42,7 +31,7 @@ def test_expected_for_people() -> None:
 
 def test_expected_for_machines() -> None:
     """With --json there is one object with five fields, in full precision, the same on every run."""
-    first, second = (json.loads(run("expected", "--rules", "yaht", "--json").stdout) for _ in range(2))
+    first, second = (json.loads(command("expected", "--rules", "yaht", "--json").stdout) for _ in range(2))
     assert list(first) == ["rules", "mean", "std", "anchors", "elapsed_s"]
     assert (first["rules"], first["anchors"]) == ("yaht", 8192)
     assert (round(first["mean"], 1), round(first["std"], 2)) == (234.6, 31.95)
@@ -53,14 +42,14 @@ def test_expected_for_machines() -> None:
 def test_own_rules(tmp_path: Path) -> None:
     """A printed rule set, edited, is another game."""
     file = tmp_path / "my-rules.toml"
-    file.write_text(run("rules", "yacht").stdout.replace("points = 50", "points = 60"), encoding="utf-8")
-    mean = json.loads(run("expected", "--rules", str(file), "--json").stdout)["mean"]
+    file.write_text(command("rules", "yacht").stdout.replace("points = 50", "points = 60"), encoding="utf-8")
+    mean = json.loads(command("expected", "--rules", str(file), "--json").stdout)["mean"]
     assert 169.8 < mean < 180
 
 
 def test_rules_are_listed() -> None:
     """Every preset has a line with its published numbers."""
-    lines = run("rules").stdout.splitlines()[1:]
+    lines = command("rules").stdout.splitlines()[1:]
     assert [line.split()[0] for line in lines] == preset_names()
     for line, rules in zip(lines, map(load_rules, preset_names()), strict=True):
         assert line.split()[2:4] == [rules.published_mean or "-", rules.published_std or "-"]
@@ -69,7 +58,7 @@ def test_rules_are_listed() -> None:
 @pytest.mark.parametrize("verb", ["expected", "rules"])
 def test_help(verb: str) -> None:
     """Every verb explains itself."""
-    result = run(verb, "--help")
+    result = command(verb, "--help")
     assert result.returncode == 0
     assert result.stdout.startswith(f"usage: yahtzee-cluster {verb}")
 
@@ -78,17 +67,21 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     """Unknown rules, unreadable or contradictory files and unknown instruction sets get one line and exit code 2."""
     bad = tmp_path / "bad.toml"
     bad.write_text('name = "x"\n[[category]]\nname = "a"\npoints = -3\n', encoding="utf-8")
-    assert "bridge: no such rule set or file; rule sets are yahtzee, " in refusal(run("expected", "--rules", "bridge"))
-    assert "bridge: no such rule set; there are yahtzee, " in refusal(run("rules", "bridge"))
-    assert 'bad.toml: category a: points: expected "sum" or a whole' in refusal(run("expected", "--rules", str(bad)))
-    assert "cannot be read: No such file" in refusal(run("expected", "--rules", str(tmp_path / "none.toml")))
-    assert "no instruction set 'vax' here" in refusal(run("expected", YAHTZEE_CLUSTER_ISA="vax"))
+    assert "bridge: no such rule set or file; rule sets are yahtzee, " in refusal(
+        command("expected", "--rules", "bridge")
+    )
+    assert "bridge: no such rule set; there are yahtzee, " in refusal(command("rules", "bridge"))
+    assert 'bad.toml: category a: points: expected "sum" or a whole' in refusal(
+        command("expected", "--rules", str(bad))
+    )
+    assert "cannot be read: No such file" in refusal(command("expected", "--rules", str(tmp_path / "none.toml")))
+    assert "no instruction set 'vax' here" in refusal(command("expected", YAHTZEE_CLUSTER_ISA="vax"))
 
 
 @pytest.mark.parametrize("arguments", [(), ("solve",), ("expected", "--speed"), ("expected", "--rules")])
 def test_wrong_usage(arguments: tuple[str, ...]) -> None:
     """Wrong usage is answered with one line and exit code 2, never with a traceback."""
-    result = run(*arguments)
+    result = command(*arguments)
     assert result.returncode == 2
     assert result.stderr.startswith("yahtzee-cluster")
     assert result.stderr.endswith("; see --help\n")
@@ -99,18 +92,18 @@ def test_wrong_usage(arguments: tuple[str, ...]) -> None:
 def test_output_that_cannot_be_written() -> None:
     """A full disk under the result is said in one line, with exit code 1."""
     with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "yahtzee_cluster", "rules"]
-        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        line = [sys.executable, "-m", "yahtzee_cluster", "rules"]
+        result = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert result.returncode == 1
     assert result.stderr == "yahtzee-cluster: the result cannot be written: No space left on device\n"
 
 
 def test_plain_ascii_terminal(tmp_path: Path) -> None:
     """Results need no more than ASCII; what a terminal cannot show is replaced."""
-    assert run("rules", PYTHONIOENCODING="ascii").returncode == 0
+    assert command("rules", PYTHONIOENCODING="ascii").returncode == 0
     file = tmp_path / "x.toml"
     file.write_text('name = "Würfel"\n[[category]]\nname = "a"\nface = 1\n', encoding="utf-8")
-    assert "rules      W?rfel\n" in run("expected", "--rules", str(file), PYTHONIOENCODING="ascii").stdout
+    assert "rules      W?rfel\n" in command("expected", "--rules", str(file), PYTHONIOENCODING="ascii").stdout
 
 
 def test_interrupt_stops_a_large_table(tmp_path: Path) -> None:

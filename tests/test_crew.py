@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from launch import LARGE, Orders, compute
 from toy import BETWEEN, HARBOUR, MILL, TO_FIRST, TOWN_OF, TOWNS, Tours
 
 from yahtzee_cluster.crew import ClassFailedError, Crew, Usage
@@ -24,7 +25,6 @@ from yahtzee_cluster.stopping import StopRequest
 from yahtzee_cluster.store import SHARD, Store, claim
 from yahtzee_cluster.worker import bytes_at_once
 
-LARGE = 1 << 24
 ALL = range(1 << len(TOWNS))
 TOWN: list[int] = TOWN_OF.tolist()
 FIRST: list[float] = TO_FIRST.tolist()
@@ -53,41 +53,10 @@ def shortest_to(end: int, towns: int, harbour_first: bool) -> float:
     return min(value + WAY[gate][end] for gate, value in zip(before, known, strict=True))
 
 
-@dataclass
-class Orders:
-    """One crew on one table."""
-
-    problem: Recurrence
-    store: Store
-    cache_bytes: int = LARGE
-    n_threads: int = 1
-    lease_s: float = 30
-
-    def crew(self, rank: int) -> Crew:
-        """The crew of one rank."""
-        return Crew(self.problem, self.store, self.cache_bytes, self.n_threads, rank)
-
-
 def smallest_cache(problem: Recurrence, fixed: int) -> int:
     """The least memory in which every class can be computed."""
     partition = problem.partition(fixed)
     return max(bytes_at_once(partition, cls) for cls in partition.classes)
-
-
-def compute(path: Path, problem: Recurrence, fixed: int, cache_bytes: int = LARGE, n_threads: int = 1) -> Usage:
-    """Compute what is missing or damaged, as a run in one process does."""
-    alone = Alone(StopRequest())
-    with claim(path, problem, fixed, {}) as store:
-        alone.begin(Orders(problem, store, cache_bytes, n_threads))
-        try:
-            committed = store.committed
-            done = alone.check(store, committed)
-            for cls in set(committed) - set(done):
-                store.remove(cls)
-            alone.run(Schedule.of(store.partition, done), lambda: None)
-        finally:
-            usage = alone.dismiss()
-        return usage
 
 
 def opened(path: Path, problem: Recurrence, fixed: int) -> Store:

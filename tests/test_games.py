@@ -1,8 +1,6 @@
 """Whole games from the first turn to the last: distributions and statistics of every strategy."""
 
 import json
-import subprocess
-import sys
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import SMALL
+from launch import command, computed
 
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
@@ -21,25 +20,11 @@ from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores
 from yahtzee_cluster.rules import Rules, parse_rules
 from yahtzee_cluster.statistics import EXTRA_BONUS, statistics
-from yahtzee_cluster.table import Table, open_table
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
-def computed(rules: str | Path, path: Path, target: int, objective: str = "scores") -> Table:
-    flags = ["--rules", rules, "--objective", objective, "--target", target, "--G", 2, "--store", path]
-    result = run("yahtzee_cluster.run", *flags)
-    assert result.returncode == 0, result.stderr
-    return open_table(path)
+from yahtzee_cluster.table import Table
 
 
 def small(name: str, folder: Path, objective: str = "scores") -> Table:
-    rules = folder / "rules.toml"
-    rules.write_text(SMALL[name])
-    return computed(rules, folder / objective, 60, objective)
+    return computed(SMALL[name], folder / objective, objective)
 
 
 @pytest.mark.whole
@@ -73,7 +58,7 @@ def test_playing_by_a_rule_of_thumb(name: str, tmp_path: Path) -> None:
 @pytest.mark.whole
 def test_a_real_game(tmp_path: Path) -> None:
     """The same with the twelve boxes of `yacht`."""
-    table = computed("yacht", tmp_path / "table", 300)
+    table = computed("yacht", tmp_path / "table", "scores", 300)
     start = Anchor(table.rules.all_free, 0, False)
     for target in (170, 220):
         games = play_for(target, table)
@@ -137,9 +122,9 @@ def test_the_costliest_position(tmp_path: Path) -> None:
         moments[name] = reference.moments(rules)(*after)[0] + points
     assert values[str(one.other)] == max(values.values()) > values[str(one.decided)]
     assert moments[str(one.decided)] == max(moments.values())
-    shown = run("yahtzee_cluster", "compare", "--store", table.path, "--for", 20)
+    shown = command("compare", "--store", table.path, "--for", 20)
     assert f"box of {' '.join(map(str, one.roll))}: {one.decided}, not {one.other}" in shown.stdout
-    found = json.loads(run("yahtzee_cluster", "compare", "--store", table.path, "--for", 20, "--json").stdout)
+    found = json.loads(command("compare", "--store", table.path, "--for", 20, "--json").stdout)
     assert found["by_mean"]["costliest"][0]["cost"] == by_mean.costliest[0].cost
     assert sum(map(sum, found["by_mean"]["cost"])) == pytest.approx(found["p"][1] - found["p"][0], rel=1e-9)
     assert sum(map(sum, found["by_target"]["cost"])) == pytest.approx(found["mean"][0] - found["mean"][1], rel=1e-9)
@@ -227,13 +212,14 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
 def test_statistics_at_the_shell(tmp_path: Path) -> None:
     """One command for either strategy, for people and as JSON; what does not fit together is refused in one line."""
     table = small("exact", tmp_path)
-    flags = ["yahtzee_cluster", "statistics"]
-    found = json.loads(run(*flags, "--store", table.path, "--for", 9, "--json").stdout)
+    flags = ["statistics"]
+    found = json.loads(command(*flags, "--store", table.path, "--for", 9, "--json").stdout)
     assert (found["rules"], found["for"]) == ("exact", 9)
     assert found["p"][9] == pytest.approx(table.value(Anchor(0b111, 0, False), 9), rel=1e-12)
-    shown = run(*flags, "--rules", tmp_path / "rules.toml").stdout
+    (tmp_path / "rules.toml").write_text(SMALL["exact"])
+    shown = command(*flags, "--rules", tmp_path / "rules.toml").stdout
     assert "played for the highest expected score\n" in shown
-    mean = run(*flags, "--rules", tmp_path / "rules.toml", "--json").stdout
+    mean = command(*flags, "--rules", tmp_path / "rules.toml", "--json").stdout
     assert len(json.loads(mean)["covariances"]) == 5
     for wrong, complaint in (
         (["--store", table.path], "name a table of scores with --store and the score that is played for with --for"),
@@ -241,7 +227,7 @@ def test_statistics_at_the_shell(tmp_path: Path) -> None:
         (["--store", table.path, "--for", 61], "target: this table knows how to play for 1 to 60, found 61"),
         (["--store", table.path, "--for", 0], "target: this table knows how to play for 1 to 60, found 0"),
     ):
-        refused = run(*flags, *wrong)
+        refused = command(*flags, *wrong)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert complaint in refused.stderr
 

@@ -2,42 +2,31 @@
 
 import csv
 import re
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from conftest import SMALL
+from launch import command, computed
 
 from yahtzee_cluster.games import compare, play_for_mean
 from yahtzee_cluster.statistics import statistics
-from yahtzee_cluster.table import Table, open_table
+from yahtzee_cluster.table import Table
 
 FIGURES = ["boxes", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]
 TARGET = 20
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
-    folder = tmp_path_factory.mktemp("report")
-    (folder / "rules.toml").write_text(SMALL["free"])
-    flags = ["--rules", folder / "rules.toml", "--objective", "scores", "--target", 60, "--store", folder / "table"]
-    assert run("yahtzee_cluster.run", *flags).returncode == 0
-    return open_table(folder / "table")
+    return computed(SMALL["free"], tmp_path_factory.mktemp("report") / "table", "scores")
 
 
 @pytest.fixture(scope="module")
 def written(table: Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report, and where it is."""
     out = tmp_path_factory.mktemp("out") / "deep" / "report"
-    result = run("yahtzee_cluster", "report", "--store", table.path, "--for", TARGET, "--out", out)
+    result = command("report", "--store", table.path, "--for", TARGET, "--out", out)
     assert (result.returncode, result.stdout) == (0, f"{out / 'index.html'}\n"), result.stderr
     return out
 
@@ -89,16 +78,14 @@ def test_page_stands_alone(written: Path) -> None:
 def test_same_bytes_again(table: Table, written: Path, tmp_path: Path) -> None:
     """The same table makes the same report, and an older one may be written over."""
     for _ in range(2):
-        assert (
-            run("yahtzee_cluster", "report", "--store", table.path, "--for", TARGET, "--out", tmp_path).returncode == 0
-        )
+        assert command("report", "--store", table.path, "--for", TARGET, "--out", tmp_path).returncode == 0
     for path in written.rglob("*.*"):
         assert path.read_bytes() == (tmp_path / path.relative_to(written)).read_bytes(), path.name
 
 
 def test_without_a_comparison(table: Table, tmp_path: Path) -> None:
     """Without a score to compare for, the page has no such figure."""
-    assert run("yahtzee_cluster", "report", "--store", table.path, "--out", tmp_path).returncode == 0
+    assert command("report", "--store", table.path, "--out", tmp_path).returncode == 0
     assert not (tmp_path / "figures" / "parting.svg").exists()
     assert not (tmp_path / "tables" / "comparison.csv").exists()
 
@@ -106,15 +93,12 @@ def test_without_a_comparison(table: Table, tmp_path: Path) -> None:
 def test_refusals(table: Table, tmp_path: Path) -> None:
     """A directory that cannot be written, another table, a score beyond it: one line each."""
     (tmp_path / "file").write_text("")
-    (tmp_path / "rules.toml").write_text(SMALL["free"])
-    other = ["--rules", tmp_path / "rules.toml", "--target", 60, "--store", tmp_path / "other"]
-    assert run("yahtzee_cluster.run", *other).returncode == 0
+    computed(SMALL["free"], tmp_path / "other")
     for flags, complaint in (
         (["--store", table.path, "--out", tmp_path / "file"], "name another directory with --out"),
         (["--store", tmp_path / "other", "--out", tmp_path], "holds maxprob, not the scores of who plays for a need"),
         (["--store", table.path, "--out", tmp_path, "--for", 61], "knows how to play for 1 to 60, found 61"),
     ):
-        refused = run("yahtzee_cluster", "report", *flags)
+        refused = command("report", *flags)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
         assert complaint in refused.stderr
-    assert np.isfinite(table.curve()).all()

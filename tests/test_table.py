@@ -1,14 +1,13 @@
 """Tables on disk, asked and verified: small games, where the judge can say everything."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import SMALL
+from launch import command, computed, mpirun
 from numpy.typing import NDArray
 
 from yahtzee_cluster import reference
@@ -16,21 +15,8 @@ from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import load_rules, parse_rules, rules_of
-from yahtzee_cluster.table import Table, open_table
+from yahtzee_cluster.table import Table
 from yahtzee_cluster.verify import verify
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-
-def computed(name: str, objective: str, path: Path) -> Table:
-    rules = path.with_suffix(".toml")
-    rules.write_text(SMALL[name])
-    flags = ["--rules", rules, "--objective", objective, "--target", 60, "--G", 2, "--store", path]
-    assert run("yahtzee_cluster.run", *flags).returncode == 0
-    return open_table(path)
 
 
 def changed(table: Table, subset: int, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> tuple[str, ...]:
@@ -51,7 +37,7 @@ def changed(table: Table, subset: int, change: Callable[[NDArray[np.float64]], N
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_probabilities_are_the_judge_s(name: str, tmp_path: Path) -> None:
     """From the start of every small game, the curve is what the judge finds, and the whole table verifies."""
-    table = computed(name, "maxprob", tmp_path / "table")
+    table = computed(SMALL[name], tmp_path / "table", "maxprob")
     rules = parse_rules(SMALL[name], name)
     assert table.rules == rules
     judge = reference.maxprob(rules)
@@ -65,7 +51,7 @@ def test_probabilities_are_the_judge_s(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["exact", "free"])
 def test_expected_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
     """A table of expected scores holds the judge's moments, and verifies."""
-    table = computed(name, "expected", tmp_path / "table")
+    table = computed(SMALL[name], tmp_path / "table", "expected")
     rules = table.rules
     judged = reference.moments(rules)(rules.all_free, 0, False)
     assert table.moments(Anchor(rules.all_free, 0, False)) == pytest.approx(judged, rel=1e-12)
@@ -78,7 +64,7 @@ def test_expected_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["exact", "forced", "plain"])
 def test_distributions_are_the_judge_s(name: str, tmp_path: Path) -> None:
     """A table of distributions verifies value by value, and its curve has a mean up to the expected score."""
-    table = computed(name, "distribution", tmp_path / "table")
+    table = computed(SMALL[name], tmp_path / "table", "distribution")
     verdict = verify(table, n_sampled=12, seed=7)
     assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, 12)
     rules = table.rules
@@ -90,7 +76,7 @@ def test_distributions_are_the_judge_s(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
     """Probability, mean and second moment of who plays for a need are what trying out everything finds."""
-    table = computed(name, "scores", tmp_path / "table")
+    table = computed(SMALL[name], tmp_path / "table", "scores")
     rules = table.rules
     start = Anchor(rules.all_free, 0, False)
     judge = reference.maxprob_scores(rules)
@@ -102,7 +88,7 @@ def test_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
         assert (means[need], deviations[need]) == pytest.approx((mean, (second - mean**2) ** 0.5), rel=1e-9)
     verdict = verify(table, n_sampled=4, seed=7)
     assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, 12)
-    probabilities = computed(name, "maxprob", tmp_path / "probabilities")
+    probabilities = computed(SMALL[name], tmp_path / "probabilities", "maxprob")
     assert np.array_equal(table.curve(), probabilities.curve())
     with pytest.raises(UsageError, match="holds maxprob, not the scores of who plays for a need"):
         probabilities.moments(start, 12)
@@ -111,7 +97,10 @@ def test_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["exact", "plain"])
 def test_approximations_are_the_judge_s(name: str, tmp_path: Path) -> None:
     """Who takes scores for normally distributed reaches what the judge says, and never more than is possible."""
-    table, best = computed(name, "approx", tmp_path / "table"), computed(name, "maxprob", tmp_path / "best")
+    table, best = (
+        computed(SMALL[name], tmp_path / "table", "approx"),
+        computed(SMALL[name], tmp_path / "best", "maxprob"),
+    )
     verdict = verify(table, n_sampled=12, seed=7)
     assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, 12)
     assert (table.curve() <= best.curve() + 1e-15).all()
@@ -120,7 +109,7 @@ def test_approximations_are_the_judge_s(name: str, tmp_path: Path) -> None:
 
 def test_wrong_scores_are_found(tmp_path: Path) -> None:
     """Moments that no score has, and moments that are another's, are found."""
-    table = computed("plain", "scores", tmp_path / "table")
+    table = computed(SMALL["plain"], tmp_path / "table", "scores")
     n = table.store.block(table.store.partition.class_of(0b111))[0b111].size // 3
     lower = np.repeat([1.0, 0.9, 1.0], n)
     assert "and the judge finds" in changed(table, 0b111, lambda values: values * lower)[0]
@@ -130,9 +119,9 @@ def test_wrong_scores_are_found(tmp_path: Path) -> None:
 
 def test_wrong_values_are_found(tmp_path: Path) -> None:
     """A value that is wrong is found although its digest fits: by what must hold of it, or by the judge."""
-    table = computed("plain", "distribution", tmp_path / "distribution")
+    table = computed(SMALL["plain"], tmp_path / "distribution", "distribution")
     assert "and the judge finds" in changed(table, 0b111, lambda values: values * (1 - 1e-9))[0]
-    table = computed("plain", "maxprob", tmp_path / "table")
+    table = computed(SMALL["plain"], tmp_path / "table", "maxprob")
     assert "and the judge finds" in changed(table, 0b111, lambda values: values * (1 - 1e-9))[0]
     assert "holds values that are no probabilities" in changed(table, 0b111, lambda values: values + 1)[0]
     assert "a higher need is more probable than a lower one" in changed(table, 0b111, lambda values: values[::-1])[0]
@@ -141,17 +130,18 @@ def test_wrong_values_are_found(tmp_path: Path) -> None:
 
 def test_flipped_byte(tmp_path: Path) -> None:
     """A flipped byte is found by verify, and computed again by the same command, alone of all classes."""
-    table = computed("free", "maxprob", tmp_path / "table")
+    table = computed(SMALL["free"], tmp_path / "table", "maxprob")
     digest = table.store.table_digest
     shard = table.store.place(table.store.partition.class_of(0b0110)) / "c.0"
     content = bytearray(shard.read_bytes())
     content[11] ^= 4
     shard.write_bytes(content)
-    result = run("yahtzee_cluster", "verify", "--store", table.path)
+    result = command("verify", "--store", table.path)
     assert result.returncode == 1
     assert "is damaged; run the same command again to compute it anew" in result.stderr
-    flags = ["--rules", tmp_path / "table.toml", "--target", 60, "--store", table.path, "--json"]
-    again = run("yahtzee_cluster.run", *flags)
+    (tmp_path / "free.toml").write_text(SMALL["free"])
+    flags = ["--rules", tmp_path / "free.toml", "--target", 60, "--store", table.path, "--json"]
+    again = mpirun(2, ["-m", "yahtzee_cluster.run", *flags])
     summary = json.loads(again.stdout)
     assert (summary["classes_computed"], summary["table_sha256"]) == (1, digest)
     assert "is damaged and will be computed again" in again.stderr
@@ -159,7 +149,7 @@ def test_flipped_byte(tmp_path: Path) -> None:
 
 def test_rows_agree_with_classes(tmp_path: Path) -> None:
     """Every row that the index names is what reading the class gives."""
-    table = computed("forced", "maxprob", tmp_path / "table")
+    table = computed(SMALL["forced"], tmp_path / "table", "maxprob")
     columns = table.problem.row_index()
     for subset, offset, length in zip(columns["subset"], columns["offset"], columns["length"], strict=True):
         cls = table.store.partition.class_of(int(subset))
@@ -182,25 +172,25 @@ REFUSED = {
 
 def test_refusals(tmp_path: Path) -> None:
     """Questions about states that do not exist are refused in one line that says why."""
-    table = computed("free", "maxprob", tmp_path / "table")
+    table = computed(SMALL["free"], tmp_path / "table", "maxprob")
     for flags, expected in REFUSED.values():
         store = [] if "--store" in flags else ["--store", table.path]
-        result = run("yahtzee_cluster", "value", *store, *flags)
+        result = command("value", *store, *flags)
         assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
         assert expected in result.stderr
 
 
 def test_incomplete_table(tmp_path: Path) -> None:
     """Of a table that is not complete, status and verify say what is there; a value that is not there is refused."""
-    table = computed("free", "maxprob", tmp_path / "table")
+    table = computed(SMALL["free"], tmp_path / "table", "maxprob")
     table.store.prepare()
     table.store.remove(table.store.partition.class_of(table.rules.all_free))
-    status = json.loads(run("yahtzee_cluster", "status", "--store", table.path, "--json").stdout)
+    status = json.loads(command("status", "--store", table.path, "--json").stdout)
     assert (status["classes_done"], status["table_sha256"]) == (status["classes"] - 1, None)
     assert status["rules"] == "free"
-    verified = run("yahtzee_cluster", "verify", "--store", table.path)
+    verified = command("verify", "--store", table.path)
     assert verified.stdout == f"classes    {status['classes'] - 1} of {status['classes']} there, all sound\n"
-    curve = run("yahtzee_cluster", "curve", "--store", table.path)
+    curve = command("curve", "--store", table.path)
     assert curve.returncode == 1
     assert "run the same command again to compute it anew" in curve.stderr
 

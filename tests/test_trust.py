@@ -22,7 +22,7 @@ import pytest
 from conftest import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_crew import compute
+from launch import compute
 from test_store import ALL, LISTED, bits, class_with, complete, contents, copied, small_and_quick, start
 from toy import Listed
 
