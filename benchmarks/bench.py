@@ -1,4 +1,4 @@
-"""Measure the kernels and the main job, and print one JSON object a line.
+"""Measure the kernels, the jobs and games played forward, and print one JSON object a line.
 
 Kernels run on one core, the job on all; compare figures only within one run, because machines are shared and clocks
 vary.
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.games import compare, play_for, play_for_mean
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.moves import compile_moves
@@ -30,6 +31,7 @@ from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import load_rules, preset_names
+from yahtzee_cluster.table import Table, open_table
 
 LANES = 8
 WITNESS = {"yahtzee": "american", "yatzy": "yatzy-scandinavian"}
@@ -121,6 +123,27 @@ def bench_job(target: int, kernel_s: float) -> None:
     )  # fmt: skip
 
 
+def bench_answers(target: int) -> None:
+    """What the other tables cost, and games played forward by one of them."""
+    few = len(os.sched_getaffinity(0)) + 1
+    for objective in ("distribution", "approx", "scores"):
+        with tempfile.TemporaryDirectory(dir=Path.cwd()) as directory:
+            flags = ["--objective", objective, "--G", "5", "--target", str(target), "--store", directory, "--json"]
+            report(objective, **run_job(few, flags))
+            if objective == "scores":
+                bench_games(open_table(directory))
+
+
+def bench_games(table: Table) -> None:
+    """Whole games forward: for the highest mean, for 250, and both held against each other."""
+    report(
+        "games", threads=len(os.sched_getaffinity(0)),
+        for_mean_s=round(seconds(lambda: play_for_mean(table.rules), times=1), 2),
+        for_250_s=round(seconds(lambda: play_for(250, table), times=1), 2),
+        compare_250_s=round(seconds(lambda: compare(250, table), times=1), 2),
+    )  # fmt: skip
+
+
 def run_job(n_ranks: int, flags: list[str]) -> dict[str, Any]:
     """What the main job says of itself."""
     beside = Path(sys.executable).parent / "mpirun"
@@ -146,6 +169,7 @@ def main() -> None:
         bench_turn(min(options.target, 40), isa)
     os.sched_setaffinity(0, cores)
     bench_job(options.target, kernel_s)
+    bench_answers(max(options.target, 1575))
 
 
 def cpu_model() -> str:
