@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 import time
 from functools import cache
 from itertools import pairwise
@@ -16,7 +17,7 @@ from launch import command, computed
 from yahtzee_cluster import reference
 from yahtzee_cluster.advice import Adviser, Position
 from yahtzee_cluster.anchors import Anchor
-from yahtzee_cluster.conversation import Conversation, Goal, answer, listing, parse_goal
+from yahtzee_cluster.conversation import HELP, Conversation, Goal, answer, listing, parse_goal
 from yahtzee_cluster.dice import KEEPS, ROLLS, Keep
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.turn import Turn
@@ -46,45 +47,47 @@ def somewhere(rules: Rules, n_free: int, random: Random) -> tuple[Anchor, int]:
     return Anchor(*anchor), score
 
 
-def judged(rules: Rules, position: Position, need: int | None) -> dict[Keep | str, float]:
-    """What every move is worth, trying out everything: the rest of the score, or the probability to still score it."""
-    moments, maxprob = reference.moments(rules), reference.maxprob(rules)
+def judged(rules: Rules, position: Position, need: int | None) -> dict[Keep | str, reference.Row]:
+    """What every move is worth, trying out everything: moments, after the probability of what is needed if any is."""
+    moments, scores = reference.moments(rules), reference.maxprob_scores(rules)
     free, upper, chip = position.anchor.free, position.anchor.upper or 0, position.anchor.chip
 
     def options(roll: Keep) -> dict[str, reference.Row]:
         found: dict[str, reference.Row] = {}
         for play in rules.plays(free, chip, roll):
             after, points = reference.after(rules, free, upper, play)
-            mean, square = moments(*after) if need is None else (maxprob(*after, need - points), 0.0)
-            paid = points if need is None else 0
+            *p, mean, square = moments(*after) if need is None else scores(*after, max(need - points, 0))
             name = rules.categories[play.category].name
-            found[name] = (mean + paid, square + 2 * paid * mean + paid**2)
+            found[name] = (*p, mean + points, square + 2 * points * mean + points**2)
         return found
 
     assert position.roll
     if position.rolls_left == 0:
-        return {name: worth for name, (worth, _) in options(position.roll).items()}
+        return {name: row for name, row in options(position.roll).items()}  # noqa: C416  # keys of a wider type
     worth = {roll: reference.pick(options(roll).values()) for roll in reference.ROLLS}
     for rolls_left in range(1, position.rolls_left + 1):
         kept = {keep: reference.mean(reference.throws(keep), worth) for keep in reference.KEEPS}
         if rolls_left < position.rolls_left:
             worth = reference.kept_best(kept)
-    return {keep: kept[keep][0] for keep in reference.keeps(position.roll)}
+    return {keep: kept[keep] for keep in reference.keeps(position.roll)}
 
 
 def agrees(adviser: Adviser, position: Position, reach: int | None) -> None:
     advice = adviser.advise(position, reach)
-    found = {
-        one.move.keep if one.move.category is None else one.move.category: (
-            one.expected - position.score if one.p is None else one.p
-        )
-        for one in advice
-    }
     expected = judged(adviser.rules, position, None if reach is None else reach - position.score)
-    assert found == pytest.approx(expected, rel=1e-11, abs=1e-300)
+    moves = [one.move.category or one.move.keep or () for one in advice]
+    assert set(moves) == set(expected)
+    for move, one in zip(moves, advice, strict=True):
+        *p, mean, _ = expected[move]
+        assert ([] if one.p is None else [one.p]) == pytest.approx(p, rel=1e-11, abs=1e-300)
+        if one.expected is not None:
+            assert one.expected - position.score == pytest.approx(mean, rel=1e-11)
     worths = [one.expected if one.p is None else one.p for one in advice]
-    assert all(one >= other * (1 - 1e-11) for one, other in pairwise(worths))
-    assert [one.cost for one in advice] == pytest.approx([worths[0] - worth for worth in worths], abs=1e-9)
+    costs = [(worths[0] or 0) - (worth or 0) for worth in worths]
+    assert [one.cost for one in advice] == pytest.approx(costs, abs=1e-9)
+    assert all(one.cost <= other.cost * (1 + 1e-9) + 1e-12 for one, other in pairwise(advice))
+    if advice[0].expected is not None:  # all criteria are known, and the first move is best by them
+        assert expected[moves[0]] == pytest.approx(reference.pick(list(expected.values())), rel=1e-9, abs=1e-300)
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -107,15 +110,19 @@ def test_two_boxes_agree_with_the_judge(name: str) -> None:
         agrees(adviser(name), Position(Anchor(free, 55, True), roll, rolls_left, 300), None)
 
 
+@pytest.mark.parametrize("objective", ["maxprob", "scores"])
 @pytest.mark.parametrize("name", sorted(SMALL))
-def test_reaching_a_score_agrees_with_the_judge(name: str, tmp_path: Path) -> None:
-    """To reach a score, every move is worth the probability that trying out everything finds."""
-    table = computed(SMALL[name], tmp_path / "table")
+def test_reaching_a_score_agrees_with_the_judge(name: str, objective: str, tmp_path: Path) -> None:
+    """To reach a score, every move is worth what trying out everything finds, ties included if the table knows them."""
+    table = computed(SMALL[name], tmp_path / "table", objective)
     small = Adviser(table.rules, table)
     random = Random(name)
     for rolls_left in (0, 1, 2):
         anchor, score = somewhere(table.rules, 2, random)
-        agrees(small, Position(anchor, random.choice(ROLLS), rolls_left, score), score + random.randrange(1, 25))
+        reach = score + random.randrange(1, 25)
+        position = Position(anchor, random.choice(ROLLS), rolls_left, score)
+        agrees(small, position, reach)
+        assert (small.advise(position, reach)[0].expected is None) == (objective == "maxprob")
         if score:  # reached already: what is left is the expected score
             reached = small.advise(Position(anchor, (1, 2, 3, 4, 6), rolls_left, score), score)
             assert {one.p for one in reached} == {1.0}
@@ -203,10 +210,13 @@ def test_bad_boxes(text: str, complaint: str) -> None:
         find_box(text, load_rules("yahtzee"))
 
 
+def conversation(known: Adviser, reach: int | None = None) -> Conversation:
+    return Conversation(known, Position(Anchor(known.rules.all_free, 0, False)), Goal(reach))
+
+
 def talk(*lines: str, known: Adviser | None = None) -> list[str]:
-    known = known or adviser("yahtzee")
-    conversation = Conversation(known, Position(Anchor(known.rules.all_free, 0, False)), Goal())
-    return [conversation.hear(line) for line in lines]
+    talking = conversation(known or adviser("yahtzee"))
+    return [talking.hear(line) for line in lines]
 
 
 def test_a_whole_game() -> None:
@@ -266,7 +276,7 @@ def test_goals(tmp_path: Path) -> None:
     answers = talk("goal beat 20", "22256", "goal reach 61", known=Adviser(table.rules, table))
     value = table.value(Anchor(table.rules.all_free, 0, False), 21)
     assert f"Playing for at least 21 points: {100 * value:.6g} % of reaching it" in answers[0]
-    assert answers[1].splitlines()[0].split() == ["goal", "expected", "cost"]
+    assert answers[1].splitlines()[0].split() == ["goal", "cost"]
     assert "61 points are still needed, and this table goes up to 60" in answers[2]
 
 
@@ -296,7 +306,64 @@ def test_beat(tmp_path: Path) -> None:
     assert found["reach"] == 11
     assert found == json.loads(run(*flags, "--reach", "11").stdout)
     assert found["moves"][0]["p"] >= found["moves"][-1]["p"]
+    assert "expected" not in found["moves"][0]  # a table of probabilities does not know it
     assert "p" not in json.loads(run(*flags).stdout)["moves"][0]
+
+
+def test_expected_score_of_who_plays_for_a_score(tmp_path: Path) -> None:
+    """With a table of scores, the expected score is that of who goes on playing for the goal."""
+    table = computed(SMALL["free"], tmp_path / "table", "scores")
+    start = Adviser(table.rules, table).advise(Position(Anchor(table.rules.all_free, 0, False)), 17)[0]
+    assert start.expected == pytest.approx(table.moments(Anchor(table.rules.all_free, 0, False), 17)[0], rel=1e-12)
+    highest = Adviser(table.rules).advise(Position(Anchor(table.rules.all_free, 0, False)))[0].expected
+    assert start.expected is not None
+    assert highest is not None
+    assert start.expected < highest
+
+
+def test_names_that_look_like_something_else() -> None:
+    """A box may be called like a command, or begin with a digit."""
+    boxes = "".join(f'[[category]]\nname = "{name}"\npoints = "sum"\n' for name in ("all", "quit", "2-pairs"))
+    known = Adviser(parse_rules('name = "named"\n' + boxes, "test"))
+    talking = conversation(known)
+    assert not talking.leaves("quit")
+    assert conversation(adviser("yacht")).leaves(" Quit ")
+    answers = talk("12345", "12345", "12345", "all", "12345", "12345", "12345", "2-pairs", "help", known=known)
+    assert answers[3].startswith("all: 15 points.\n")
+    assert answers[7].startswith("2-pairs: 15 points.\n")
+    assert answers[8] == HELP
+
+
+def test_a_damaged_table_changes_nothing(tmp_path: Path) -> None:
+    """Where the table cannot be read, nothing that was said has happened."""
+    table = computed(SMALL["free"], tmp_path / "table")
+    talking = conversation(Adviser(table.rules, table), 20)
+    for roll in ("11223", "11223", "11223"):
+        talking.hear(roll)
+    for cls in table.store.partition.classes:
+        if len(table.store.partition.members(cls)) and int(table.store.partition.members(cls)[0]).bit_count() < 3:
+            (table.store.place(cls) / "c.0").write_bytes(b"")
+    before = talking.state
+    assert "run its job again, and it is computed anew" in talking.hear("twos")
+    assert talking.state == before
+
+
+@pytest.mark.parametrize("lines", [[], ["--lines"]])
+def test_nobody_listens(lines: list[str]) -> None:
+    """A reader who leaves ends it in peace; a full disk, or streams that are closed, take one line."""
+    said = "all\n" * 20
+    program = f"{sys.executable} -m yahtzee_cluster advise --rules yacht {' '.join(lines)}"
+    for redirected, code, complaint in (
+        ("| head -1 >/dev/null; exit ${PIPESTATUS[1]}", (0, 2), "could not be answered"),
+        (">/dev/full", (1,), "yahtzee-cluster: the result cannot be written: No space left on device\n"),
+        ("<&- >/dev/null", (0,), ""),
+        (">&-", (0, 2), "could not be answered"),
+    ):
+        shell = f"printf '{said}' | {program} {redirected}"
+        result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60, check=False)
+        assert result.returncode in code, (redirected, result.stderr)
+        assert result.stderr.count("\n") <= 1
+        assert not result.stderr or complaint in result.stderr
 
 
 def test_talk_at_the_shell() -> None:
@@ -359,8 +426,19 @@ def test_lines() -> None:
         (["--chip"], "chip: the Yahtzee box is not used"),
         (["--dice", "12345"], "rolls left: say how often the dice may still be rolled"),
         (["--dice", "12345", "--rolls-left", "3"], "--rolls-left: invalid choice: 3"),
-        (["--used", "aces", "--upper", "3", "--score-so-far", "2"], "score so far: expected at least the 3 points"),
-        (["--beat", "200", "--dice", "12345", "--rolls-left", "1"], "needs a table of probabilities: name one with"),
+        (["--used", "aces", "--upper", "3", "--score-so-far", "2"], "score so far: these boxes hold at least 3 points"),
+        (
+            ["--used", "aces,deuces,treys,fours,fives,sixes", "--upper", "63", "--score-so-far", "63"],
+            "at least 98 points",
+        ),
+        (["--used", "yahtzee", "--chip"], "these boxes hold at least 50 points; say how many, with --score-so-far"),
+        (["--rolls-left", "2"], "dice: say which are on the table, with --dice"),
+        (["--lines", "--beat", "250"], "lines: every line says its position"),
+        (["--lines", "--json"], "leave out --json"),
+        (
+            ["--beat", "200", "--dice", "12345", "--rolls-left", "1"],
+            "needs a table of maxprob or scores: name one with",
+        ),
         (["--beat", "200", "--goal", "expected"], "not allowed with argument"),
         (["--store", "nowhere"], "nowhere: holds no table"),
         (["--rules", "poker"], "no such rule set or file"),

@@ -1,8 +1,10 @@
 """The report: one page that holds everything, figures as SVG and PNG, tables as CSV."""
 
 import csv
+import json
 import re
 from pathlib import Path
+from shutil import copytree
 from xml.etree import ElementTree
 
 import pytest
@@ -10,7 +12,7 @@ from conftest import SMALL
 from launch import command, computed
 
 from yahtzee_cluster.games import compare, play_for_mean
-from yahtzee_cluster.statistics import statistics
+from yahtzee_cluster.statistics import percentile, statistics
 from yahtzee_cluster.table import Table
 
 FIGURES = ["boxes", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]
@@ -52,6 +54,9 @@ def test_tables_hold_what_was_computed(table: Table, written: Path) -> None:
     assert covariances == found.covariance.tolist()
     by_mean, by_target = compare(TARGET, table)
     costs = [float(row["cost"]) for row in sheet(written, "comparison")]
+    assert [float(row["cost"]) for row in sheet(written, "costliest")] == [
+        one.cost for both in (by_mean, by_target) for one in both.costliest
+    ]
     assert costs == [*by_mean.cost.ravel().tolist(), *by_target.cost.ravel().tolist()]
     assert [int(row["percentile"]) for row in sheet(written, "percentiles")] == [1, 5, 10, 25, 50, 75, 90, 95, 99]
 
@@ -83,11 +88,58 @@ def test_same_bytes_again(table: Table, written: Path, tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / path.relative_to(written)).read_bytes(), path.name
 
 
-def test_without_a_comparison(table: Table, tmp_path: Path) -> None:
-    """Without a score to compare for, the page has no such figure."""
+def test_the_user_s_own_figures_do_not_matter(table: Table, written: Path, tmp_path: Path) -> None:
+    """However somebody has set up matplotlib, the report is the same."""
+    (tmp_path / "matplotlibrc").write_text("lines.marker: x\nfont.size: 30\n")
+    flags = ["--store", table.path, "--for", TARGET, "--out", tmp_path]
+    assert command("report", *flags, MATPLOTLIBRC=str(tmp_path / "matplotlibrc")).returncode == 0
+    assert (tmp_path / "index.html").read_bytes() == (written / "index.html").read_bytes()
+
+
+def test_short_table(tmp_path: Path) -> None:
+    """A table that ends far below the highest score makes no difference to what does not depend on it."""
+    table = computed(SMALL["free"], tmp_path / "table", "scores", 6)
+    assert command("report", "--store", table.path, "--for", 6, "--out", tmp_path).returncode == 0
+    found = json.loads(command("statistics", "--store", table.path, "--for", 6, "--json").stdout)
+    assert max(found["percentiles"].values()) > 6
+    curve = play_for_mean(table.rules).curve
+    for row in sheet(tmp_path, "percentiles"):
+        assert int(row["score"]) == percentile(curve, int(row["percentile"]) / 100)
+
+
+def test_strange_games(tmp_path: Path) -> None:
+    """Names that mean something to a program that draws, boxes that always bring the same, nothing to gain."""
+    boxes = "".join(
+        f'[[category]]\nname = "{name}"\npoints = 7\n' for name in ("$\\\\frac$", "盒子", "long name" * 20)
+    )
+    table = computed('name = "strange"\n' + boxes, tmp_path / "table", "scores")
+    result = command("report", "--store", table.path, "--for", 21, "--out", tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert {row["deviation"] for row in sheet(tmp_path, "boxes")} == {"0.0"}
+    assert {row["variance"] for row in sheet(tmp_path, "boxes")} == {"0.0"}
+    assert sheet(tmp_path, "costliest") == []
+    (tmp_path / "rules.toml").write_text('name = "strange"\n' + boxes)
+    shown = command("statistics", "--rules", tmp_path / "rules.toml").stdout.splitlines()
+    assert shown[6].split() == ["$\\frac$", "7.0000", "0.0000", "0.0000"]
+
+
+def test_a_box_called_like_a_bonus(tmp_path: Path) -> None:
+    """Boxes and bonuses add up to the score, whatever they are called."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text(SMALL["free"].replace('name = "house"', 'name = "upper bonus"'))
+    found = json.loads(command("statistics", "--rules", rules, "--json").stdout)
+    assert len(set(found["names"])) == len(found["names"])
+    assert sum(found["means"]) == pytest.approx(found["mean"], rel=1e-12)
+
+
+def test_without_a_comparison(table: Table, written: Path, tmp_path: Path) -> None:
+    """Without a score to compare for, the page has no such figure, and none is left of an older report."""
+    copytree(written, tmp_path, dirs_exist_ok=True)
     assert command("report", "--store", table.path, "--out", tmp_path).returncode == 0
     assert not (tmp_path / "figures" / "parting.svg").exists()
     assert not (tmp_path / "tables" / "comparison.csv").exists()
+    assert "Where the two part" in (written / "index.html").read_text(encoding="utf-8")
+    assert "Where the two part" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
 def test_refusals(table: Table, tmp_path: Path) -> None:
@@ -97,6 +149,7 @@ def test_refusals(table: Table, tmp_path: Path) -> None:
     for flags, complaint in (
         (["--store", table.path, "--out", tmp_path / "file"], "name another directory with --out"),
         (["--store", tmp_path / "other", "--out", tmp_path], "holds maxprob, not the scores of who plays for a need"),
+        (["--store", table.path, "--out", ""], "out: name a directory with --out"),
         (["--store", table.path, "--out", tmp_path, "--for", 61], "knows how to play for 1 to 60, found 61"),
     ):
         refused = command("report", *flags)

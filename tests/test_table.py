@@ -14,7 +14,7 @@ from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.recurrence import Block
-from yahtzee_cluster.rules import load_rules, parse_rules, rules_of
+from yahtzee_cluster.rules import as_published, load_rules, parse_rules, rules_of
 from yahtzee_cluster.table import Table
 from yahtzee_cluster.verify import verify
 
@@ -138,7 +138,7 @@ def test_flipped_byte(tmp_path: Path) -> None:
     shard.write_bytes(content)
     result = command("verify", "--store", table.path)
     assert result.returncode == 1
-    assert "is damaged; run the same command again to compute it anew" in result.stderr
+    assert "is damaged; run its job again, and it is computed anew" in result.stderr
     (tmp_path / "free.toml").write_text(SMALL["free"])
     flags = ["--rules", tmp_path / "free.toml", "--target", 60, "--store", table.path, "--json"]
     again = mpirun(2, ["-m", "yahtzee_cluster.run", *flags])
@@ -192,7 +192,7 @@ def test_incomplete_table(tmp_path: Path) -> None:
     assert verified.stdout == f"classes    {status['classes'] - 1} of {status['classes']} there, all sound\n"
     curve = command("curve", "--store", table.path)
     assert curve.returncode == 1
-    assert "run the same command again to compute it anew" in curve.stderr
+    assert "the table is not finished; run its job again, and it goes on" in curve.stderr
 
 
 def test_identity_keeps_what_the_game_is() -> None:
@@ -203,3 +203,6 @@ def test_identity_keeps_what_the_game_is() -> None:
         assert "source" not in table
         again = rules_of(table, "test")
         assert (again.categories, again.joker, again.upper_bonus) == (rules.categories, rules.joker, rules.upper_bonus)
+        assert as_published(again) == rules
+        table["upper_bonus"] += 1
+        assert as_published(rules_of(table, "test")).published_maxprob == ()

@@ -20,6 +20,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import moments_after, solve_expected
+from yahtzee_cluster.objectives.probabilities import MaxProb, Scores
 from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.table import Table
 
@@ -64,8 +65,8 @@ class Advice:
     move: Move
     p: float | None
     """The probability to reach the goal, if that is a score."""
-    expected: float
-    """The expected final score."""
+    expected: float | None
+    """The expected final score of who plays for the goal; a table of probabilities alone does not know it."""
     cost: float
     """How much less it is worth than the best move, by the goal."""
 
@@ -83,13 +84,16 @@ class Adviser:
     def advise(self, position: Position, reach: int | None = None) -> list[Advice]:
         """Every legal move, the best first: to reach at least some score, or for the highest expected score.
 
-        Among moves that are equally likely to reach it, the expected score decides, and then the larger second moment.
+        Among moves that are equally likely to reach it, the expected score decides, and then the larger second moment:
+        of who goes on playing for it if the table knows them, else of who plays for the highest mean from there on.
         """
         anchor = position.anchor
         if not anchor.free:
             raise UsageError("no box is free: the game is over")
         self.check(position, reach)
         need = None if reach is None else reach - position.score
+        # What is reached leaves the expected score to play for.
+        has_mean = need is None or need <= 0 or isinstance(self._playing.problem, Scores)
         if position.roll is None:
             found = [(Move("roll all dice"), self._start(anchor, need))]
         elif position.rolls_left == 0:
@@ -102,8 +106,8 @@ class Adviser:
             Advice(
                 move=move,
                 p=None if reach is None else worth[0],
-                expected=position.score + worth[0 if reach is None else 1],
-                cost=max(best - worth[0], 0.0),
+                expected=position.score + worth[0 if reach is None else 1] if has_mean else None,
+                cost=0.0 if _tie(best, worth[0]) else best - worth[0],
             )
             for move, worth in ranked
         ]
@@ -118,15 +122,31 @@ class Adviser:
                 return self.anchors.after(anchor, play)
         raise UsageError(f"box: {name} is not open to this roll while another box has to take it")
 
+    def least_score(self, anchor: Anchor) -> int:
+        """The least that a scorecard can hold: its upper total, the bonus if that is won, and a filled Yahtzee box."""
+        upper = anchor.upper or 0
+        paid = [play.points for play in self._turn.moves.outcomes if play.chip and anchor.chip]
+        return upper + self.rules.upper_bonus_for(0, upper) + min(paid, default=0)
+
     def check(self, position: Position, reach: int | None) -> None:
         """Refuse a goal that nobody here can judge."""
         if reach is None:
             return
         need = reach - position.score
+        if need > self._playing.target:
+            raise UsageError(f"{need} points are still needed, and this table goes up to {self._playing.target}")
+
+    @property
+    def _playing(self) -> Table:
+        """The table that knows how to play for a score."""
         if self._table is None:
-            raise UsageError("a score to beat or to reach needs a table of probabilities: name one with --store")
-        if need > self._table.target:
-            raise UsageError(f"{need} points are still needed, and this table goes up to {self._table.target}")
+            raise UsageError("a score to beat or to reach needs a table of maxprob or scores: name one with --store")
+        if not isinstance(self._table.problem, MaxProb | Scores):
+            raise UsageError(
+                f"{self._table.path}: holds {self._table.objective}; to beat or to reach a score takes a "
+                "table of maxprob or scores"
+            )
+        return self._table
 
     def _start(self, anchor: Anchor, need: int | None) -> Worth:
         first, second, *more = self._outcomes(anchor, need)
@@ -160,9 +180,10 @@ class Adviser:
 
     def _worth_of(self, need: int | None) -> WorthOf:
         @cache
-        def row(place: int) -> NDArray[np.float64]:
-            assert self._table
-            return self._table.row(self.anchors.anchor(place))
+        def rows(place: int) -> list[NDArray[np.float64]]:
+            """Probabilities, and the moments of who plays for them if the table has those."""
+            table, anchor = self._playing, self.anchors.anchor(place)
+            return [table.row(anchor, quantity) for quantity in range(3 if isinstance(table.problem, Scores) else 1)]
 
         def worth_of(after: Anchor, points: int) -> Worth:
             place = self.anchors.index(after)
@@ -172,7 +193,12 @@ class Adviser:
             left = need - points
             if left <= 0:
                 return 1.0, *moments
-            return float(row(place)[left - 1]) if left <= len(row(place)) else 0.0, *moments
+            probabilities, *beside = rows(place)
+            if left > len(probabilities):
+                return 0.0, *moments
+            if beside:
+                moments = moments_after(points, *(float(row[left - 1]) for row in beside))
+            return float(probabilities[left - 1]), *moments
 
         return worth_of
 
@@ -184,9 +210,13 @@ def words_of(keep: Keep) -> str:
     return f"keep {' '.join(map(str, keep))}" if keep else "roll all dice again"
 
 
+def _tie(one: float, other: float) -> bool:
+    return abs(one - other) <= TIE * max(abs(one), abs(other))
+
+
 def _which_first(one: tuple[Move, Worth], other: tuple[Move, Worth]) -> int:
     """Below 0 if the first is worth more; by the first criterion in which they do not tie."""
     for mine, theirs in zip(one[1], other[1], strict=True):
-        if abs(mine - theirs) > TIE * max(abs(mine), abs(theirs)):
+        if not _tie(mine, theirs):
             return -1 if mine > theirs else 1
     return 0

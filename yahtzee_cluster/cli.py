@@ -15,8 +15,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable
-from yahtzee_cluster.output import Parser, say
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable, short
+from yahtzee_cluster.output import Parser, UnheardError, open_streams, say, unheard
 from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ EPILOG = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
+    open_streams()
     options = _parser().parse_args(arguments)
     verb: Callable[[argparse.Namespace], str] = options.verb
     try:
@@ -37,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except YahtzeeClusterError as error:
         print(f"yahtzee-cluster: {error}", file=sys.stderr)
         return error.exit_code
+    except UnheardError as error:
+        return unheard("yahtzee-cluster", error)
     except KeyboardInterrupt:
         return 130
     return say("yahtzee-cluster", result) if result else 0
@@ -124,7 +127,7 @@ def _add_advise(verbs: Any) -> None:
         description="Say what to do: at a terminal turn by turn, for one position with --dice, or for many with "
         "--lines. Plays for the highest expected score, or with a table of probabilities to beat or reach a score.",
         epilog="Examples: advise --store runs/yahtzee-maxprob-800-G5 --beat 250; "
-        "advise --used aces,full-house --upper 3 --dice 2,2,2,5,6 --rolls-left 2 --json",
+        "advise --used aces,full-house --upper 3 --score-so-far 28 --dice 2,2,2,5,6 --rolls-left 2 --json",
     )
     game = advise.add_mutually_exclusive_group()
     game.add_argument("--store", metavar="DIR", help="a table of probabilities or scores; its rules are taken")
@@ -247,10 +250,10 @@ def _statistics(options: argparse.Namespace) -> str:
     goal = "the highest expected score" if options.target is None else f"at least {options.target} points"
     lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal}"]
     lines += [f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")]
-    lines += ["", f"{'box or bonus':17}{'mean':>9}{'variance':>11}{'deviation':>11}"]
+    lines += ["", f"{'box or bonus':16} {'mean':>9} {'variance':>12} {'deviation':>10}"]
     for name, average, variance in boxes:
-        spread = "" if isnan(variance) else f"{variance:>11.4f}{variance**0.5:>11.4f}"
-        lines.append(f"{name:17}{average:>9.4f}{spread}")
+        spread = "" if isnan(variance) else f" {variance:>12.4f} {variance**0.5:>10.4f}"
+        lines.append(f"{short(name, 16):16} {average:>9.4f}{spread}")
     lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17g}{at:>9}" for share, at in percentiles.items())]
     return "\n".join(lines)
 
@@ -271,10 +274,15 @@ def _report(options: argparse.Namespace) -> str:
     from pathlib import Path
 
     from yahtzee_cluster.findings import find
-    from yahtzee_cluster.report import write
+    from yahtzee_cluster.report import prepare, write
     from yahtzee_cluster.table import open_table
 
-    return str(write(find(open_table(options.store), options.target), Path(options.out)))
+    if not options.out:
+        raise UsageError("out: name a directory with --out")
+    table, out = open_table(options.store), Path(options.out)
+    table.score_curve()  # or it says why not, before anything is made
+    prepare(out)
+    return str(write(find(table, options.target), out))
 
 
 def _value(options: argparse.Namespace) -> str:
@@ -310,20 +318,28 @@ def _scorecard(options: argparse.Namespace, anchors: Anchors) -> tuple[Anchor, d
 def _advise(options: argparse.Namespace) -> str:
     from yahtzee_cluster.advice import START_OF_TURN, Adviser, Position
     from yahtzee_cluster.conversation import Conversation, Goal, answer_lines, listing, talk
-    from yahtzee_cluster.objectives.probabilities import MaxProb, Scores
     from yahtzee_cluster.spoken import parse_dice
     from yahtzee_cluster.table import open_table
 
     table = None if options.store is None else open_table(options.store)
     rules = table.rules if table else load_rules(options.rules or ("no-joker" if options.lines else "yahtzee"))
-    adviser = Adviser(rules, table if table and isinstance(table.problem, MaxProb | Scores) else None)
-    goal = Goal(options.reach if options.beat is None else options.beat + 1)
+    adviser = Adviser(rules, table)
     if options.lines:
+        beside = ("beat", "reach", "goal", "dice", "rolls_left", "json", "used", "upper", "chip", "score_so_far")
+        if given := [name for name in beside if getattr(options, name) not in (None, False, "", 0)]:
+            raise UsageError(
+                f"lines: every line says its position, and all play for the highest expected score; leave "
+                f"out --{given[0].replace('_', '-')}"
+            )
         answer_lines(adviser)
         return ""
+    goal = Goal(options.reach if options.beat is None else options.beat + 1)
     anchor, card = _scorecard(options, adviser.anchors)
-    if options.score_so_far < (options.upper or 0):
-        raise UsageError(f"score so far: expected at least the {options.upper} points in the upper boxes")
+    least = adviser.least_score(anchor)
+    if options.score_so_far < least:
+        raise UsageError(f"score so far: these boxes hold at least {least} points; say how many, with --score-so-far")
+    if options.dice is None and options.rolls_left is not None:
+        raise UsageError("dice: say which are on the table, with --dice")
     position = Position(anchor, score=options.score_so_far)
     if options.dice is None and not options.json:
         return talk(Conversation(adviser, position, goal))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 
-from yahtzee_cluster.advice import START_OF_TURN, Advice, Adviser, Position
+from yahtzee_cluster.advice import START_OF_TURN, TIE, Advice, Adviser, Position
 from yahtzee_cluster.dice import Keep
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, shown
+from yahtzee_cluster.output import tell
 from yahtzee_cluster.spoken import anchor_of, find_box, parse_dice
 
 SHOWN = 5
@@ -27,7 +28,8 @@ quit             leave"""
 def listing(advice: list[Advice], most: int | None = None) -> str:
     """The best moves, each with what it is worth and what it costs."""
     rows = [(one.move.words, *_figures(one), _cost(one)) for one in advice[:most]]
-    heading = ("", *(["goal"] if advice[0].p is not None else []), "expected", "cost")
+    known = [("goal", advice[0].p), ("expected", advice[0].expected)]
+    heading = ("", *(name for name, value in known if value is not None), "cost")
     rows = [heading, *rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(heading))]
     lines = [
@@ -38,8 +40,14 @@ def listing(advice: list[Advice], most: int | None = None) -> str:
 
 
 def _figures(advice: Advice) -> tuple[str, ...]:
-    expected = f"{advice.expected:.4f}"
-    return (expected,) if advice.p is None else (f"{100 * advice.p:.6g} %", expected)
+    p = () if advice.p is None else (_percent(advice.p),)
+    return p if advice.expected is None else (*p, f"{advice.expected:.4f}")
+
+
+def _percent(p: float) -> str:
+    """Nothing short of certain looks certain."""
+    shown = f"{100 * p:.6g}"
+    return f"{'>99.9999' if shown == '100' and 1 - p > TIE else shown} %"
 
 
 def _cost(advice: Advice) -> str:
@@ -94,70 +102,83 @@ class Conversation:
 
     def hear(self, line: str) -> str:
         """Take in what the player says; return what there is to answer. What makes no sense changes nothing."""
-        word, _, rest = line.strip().lower().partition(" ")
-        answers: dict[str, Callable[[], str]] = {
-            "?": lambda: HELP,
-            "all": lambda: self.advice(None),
-            "card": self._card,
-        }
         try:
-            if word in answers:
-                return answers[word]()
-            said = ""
-            if word == "goal":
-                self._enter(replace(self.state, goal=parse_goal(rest)))
-            elif word in {"undo", "u"}:
-                self._undo()
-            elif word[:1].isdigit() and len(line.strip()) > 2:
-                self._throw(parse_dice(line))
-            elif word:
-                said = self._score(find_box(line, self._adviser.rules))
-            return said + self.advice()
+            match self._command(line):
+                case "?" | "help":
+                    return HELP
+                case "all":
+                    return self.advice(None)
+                case "card":
+                    return self._card()
+                case command:
+                    states, said = self._after(command, line)
+            said += self._advice(states[-1], SHOWN)
         except YahtzeeClusterError as error:
             return f"{error} (`?` lists what can be said)"
+        self._states = states
+        return said
+
+    def leaves(self, line: str) -> bool:
+        """Whether the player has enough."""
+        return self._command(line) in {"q", "quit", "exit"}
+
+    def _command(self, line: str) -> str:
+        """The first word; empty where the line is the name of a box."""
+        said = line.strip().lower()
+        names = {category.name.lower() for category in self._adviser.rules.categories}
+        return "" if said in names else said.partition(" ")[0]
+
+    def _after(self, command: str, line: str) -> tuple[list[State], str]:
+        """All states from the first on, when a line has been said, and what is to be said of it."""
+        said = line.strip().lower()
+        if command == "goal":
+            return [*self._states, replace(self.state, goal=parse_goal(said.partition(" ")[2]))], ""
+        if command in {"undo", "u"}:
+            if len(self._states) == 1:
+                raise UsageError("nothing to take back")
+            return self._states[:-1], ""
+        if not said:
+            return self._states, ""
+        if command[:1].isdigit() and len(said) > 2 and not re.search(r"[^\W\d]", said):
+            return [*self._states, self._thrown(parse_dice(said))], ""
+        return self._scored(find_box(said, self._adviser.rules))
 
     def advice(self, most: int | None = SHOWN) -> str:
         """What to do now."""
-        position, goal = self.state.position, self.state.goal
+        return self._advice(self.state, most)
+
+    def _advice(self, state: State, most: int | None) -> str:
+        position, goal = state.position, state.goal
         if not position.anchor.free:
             return f"The game is over: {position.score} points."
         advice = self._adviser.advise(position, goal.reach)
         if position.roll is None:
-            figures = " of reaching it, ".join(_figures(advice[0]))
-            return f"{self._card()}\nPlaying for {goal.words}: {figures} expected."
+            figures = _figures(advice[0])
+            last = "expected" if advice[0].expected is not None else "of reaching it"
+            return f"{self._card(position)}\nPlaying for {goal.words}: {' of reaching it, '.join(figures)} {last}."
         return listing(advice, most)
 
-    def _card(self) -> str:
-        rules, position = self._adviser.rules, self.state.position
+    def _card(self, position: Position | None = None) -> str:
+        rules, position = self._adviser.rules, position or self.state.position
         boxes = [category.name for c, category in enumerate(rules.categories) if position.anchor.free >> c & 1]
         upper = f", {position.anchor.upper or 0} of them above" if rules.upper_bonus else ""
         return f"{position.score} points{upper}; free: {', '.join(boxes) or 'nothing'}"
 
-    def _throw(self, roll: Keep) -> None:
+    def _thrown(self, roll: Keep) -> State:
         position = self.state.position
         if not position.anchor.free:
             raise UsageError("the game is over")
         if position.rolls_left == 0:
             raise UsageError("that was the last roll: say where to score it")
-        self._enter(replace(self.state, position=replace(position, roll=roll, rolls_left=position.rolls_left - 1)))
+        return replace(self.state, position=replace(position, roll=roll, rolls_left=position.rolls_left - 1))
 
-    def _score(self, category: int) -> str:
+    def _scored(self, category: int) -> tuple[list[State], str]:
         position = self.state.position
         if position.roll is None:
             raise UsageError("no dice are on the table yet")
         after, points = self._adviser.score(position.anchor, position.roll, category)
-        self._enter(replace(self.state, position=Position(after, score=position.score + points)))
-        name = self._adviser.rules.categories[category].name
-        return f"{name}: {points} points.\n"
-
-    def _undo(self) -> None:
-        if len(self._states) == 1:
-            raise UsageError("nothing to take back")
-        self._states.pop()
-
-    def _enter(self, state: State) -> None:
-        self._adviser.check(state.position, state.goal.reach)  # a goal that cannot be judged is refused at once
-        self._states.append(state)
+        state = replace(self.state, position=Position(after, score=position.score + points))
+        return [*self._states, state], f"{self._adviser.rules.categories[category].name}: {points} points.\n"
 
 
 def parse_goal(text: str) -> Goal:
@@ -177,15 +198,15 @@ def talk(conversation: Conversation) -> str:
     if sys.stdin.isatty():
         with suppress(ImportError):
             import_module("readline")  # lets the player edit what is typed
-    print(conversation.advice(), flush=True)
+    tell(conversation.advice())
     while conversation.state.position.anchor.free:
         try:
             line = input(conversation.prompt if sys.stdin.isatty() else "")
         except EOFError:
             break
-        if line.strip().lower() in {"q", "quit", "exit"}:
+        if conversation.leaves(line):
             break
-        print(conversation.hear(line), flush=True)
+        tell(conversation.hear(line))
     return f"{conversation.state.position.score} points."
 
 
@@ -197,10 +218,10 @@ def answer_lines(adviser: Adviser) -> None:
     n_refused = 0
     for number, line in enumerate(sys.stdin, start=1):
         try:
-            print(answer(line, adviser), flush=True)
+            tell(answer(line, adviser))
         except UsageError as error:
             n_refused += 1
-            print(f"error: line {number}: {error}", flush=True)
+            tell(f"error: line {number}: {error}")
     if n_refused:
         raise UsageError(f"lines that could not be answered: {n_refused}")
 

@@ -60,10 +60,10 @@ def printable(text: str) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def short(text: str) -> str:
+def short(text: str, most: int = 60) -> str:
     """The same, and not too long."""
     text = printable(text)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def shown(value: object) -> str:

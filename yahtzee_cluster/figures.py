@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.errors import UsageError, short
 from yahtzee_cluster.findings import Findings
 from yahtzee_cluster.likeness import STAGES
 
@@ -35,8 +36,15 @@ def drawn(draw: Draw, findings: Findings, form: str) -> bytes:
         "axes.grid": True,
         "axes.axisbelow": True,
         "grid.color": "0.9",
+        "legend.framealpha": 1,
+        "legend.edgecolor": "none",
+        "legend.fancybox": False,
+        "text.parse_math": False,
     }
-    with mpl.rc_context(settings):
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()  # whatever the user's own figures look like
+        mpl.rcParams.update(settings)
+        warnings.filterwarnings("ignore", "Glyph")  # a name of a game may be more than a font can show
         figure = Figure(figsize=SIZE, layout="constrained")
         draw(figure, findings)
         out = BytesIO()
@@ -51,25 +59,28 @@ def curves(figure: Any, found: Findings) -> None:
     last = min(500, found.target)
     axes.plot(100 * found.maxprob[: last + 1], label="MaxProb: the best chance of each score", **BLACK)
     axes.plot(100 * found.expected[: last + 1], label="playing for the highest expected score", **GREY)
-    axes.set(xlabel="final score, at least", ylabel="probability, %", xlim=(0, last), ylim=(0, 102))
-    axes.legend(frameon=False)
+    axes.set(xlabel="final score, at least so many points", ylabel="probability, %", xlim=(0, last), ylim=(0, 102))
+    axes.legend()
 
 
 def tails(figure: Any, found: Findings) -> None:
     """The same for high scores."""
     axes = figure.subplots()
-    for curve, style, label in ((found.maxprob, BLACK, "MaxProb"), (found.expected, GREY, "highest expected score")):
+    usual = found.expected[: found.target + 1]
+    for curve, style, label in ((found.maxprob, BLACK, "MaxProb"), (usual, GREY, "highest expected score")):
         axes.semilogy(np.where(curve > 0, curve, np.nan), label=label, **style)
-    axes.set(xlabel="final score, at least", ylabel="probability", xlim=(0, found.target))
-    axes.legend(frameon=False)
+    axes.set(xlabel="final score, at least so many points", ylabel="probability", xlim=(0, found.target))
+    axes.legend()
 
 
 def gain(figure: Any, found: Findings) -> None:
     """What there is to gain by playing for a score."""
     axes = figure.subplots()
     last = min(800, found.target)
-    axes.plot(100 * (found.maxprob - found.expected)[: last + 1], **BLACK)
-    axes.set(xlabel="final score, at least", ylabel="gained by MaxProb, percentage points", xlim=(0, last))
+    axes.plot(100 * found.gain[: last + 1], **BLACK)
+    axes.set(
+        xlabel="final score, at least so many points", ylabel="gained by MaxProb, percentage points", xlim=(0, last)
+    )
     axes.set_ylim(bottom=0)
 
 
@@ -79,25 +90,31 @@ def ratio(figure: Any, found: Findings) -> None:
 
     axes = figure.subplots()
     nothing = np.full_like(found.maxprob, np.nan)
-    quotient = np.divide(found.maxprob, found.expected, where=found.expected > 0, out=nothing)
-    axes.semilogy(quotient, **BLACK)
-    axes.set(xlabel="final score, at least", ylabel="MaxProb / highest expected score", xlim=(0, found.target))
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter("")
+    usual = found.expected[: found.target + 1]
+    quotient = np.divide(found.maxprob, usual, where=usual > 0, out=nothing)
+    axes.plot(quotient, **BLACK)
+    axes.set(
+        xlabel="final score, at least so many points", ylabel="MaxProb / highest expected score", xlim=(0, found.target)
+    )
+    if np.nanmax(quotient) > 3:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
 
 
 def scores(figure: Any, found: Findings) -> None:
     """What is scored by who plays for a score."""
     mean, deviation = figure.subplots(2, 1, sharex=True)
     mean.plot(np.arange(1, found.target + 1), found.means[1:], **BLACK)
-    mean.axhline(found.means[0], **LIGHT)
-    mean.annotate("highest expected score", (0.3 * found.target, found.means[0]), (0, -10),
-                  textcoords="offset points", color="0.4")  # fmt: skip
-    mean.set_ylabel("mean of\nthe final score")
+    mean.axhline(found.means[0], label="highest expected score", **LIGHT)
+    mean.set_ylabel("mean of the final\nscore, points")
+    mean.legend()
     deviation.plot(np.arange(1, found.target + 1), found.deviations[1:], **BLACK)
     deviation.axhline(found.deviations[0], **LIGHT)
-    deviation.set(xlabel="score that is played for, T", ylabel="its standard\ndeviation", xlim=(0, found.target))
+    deviation.set(
+        xlabel="score that is played for, T", ylabel="its standard\ndeviation, points", xlim=(0, found.target)
+    )
 
 
 def distribution(figure: Any, found: Findings) -> None:
@@ -110,23 +127,23 @@ def distribution(figure: Any, found: Findings) -> None:
     median = found.percentile(0.5)
     axes.axvline(median, label=f"median, {median}", **GREY)
     axes.axvline(found.means[0], label=f"mean, {found.means[0]:.1f}", **BLACK | {"linestyle": (0, (1, 1))})
-    axes.legend(frameon=False)
-    axes.set(xlabel="final score", ylabel="probability, %", xlim=(0, last))
+    axes.legend()
+    axes.set(xlabel="final score, points", ylabel="probability, %", xlim=(0, last))
     axes.set_ylim(bottom=0)
 
 
 def boxes(figure: Any, found: Findings) -> None:
     """What every box and bonus brings, and how they hang together."""
     bars, matrix = figure.subplots(1, 2, width_ratios=(1, 1.1))
-    names, places = found.names, np.arange(len(found.names))
+    names, places = [short(name, 24) for name in found.names], np.arange(len(found.names))
+    deviation = found.deviation_of_boxes
     bars.barh(places, found.box_means, color="0.8", edgecolor="black", linewidth=0.6)
-    bars.errorbar(found.box_means, places, xerr=np.sqrt(np.diag(found.covariances)), fmt="none", ecolor="0.3",
-                  elinewidth=0.8, capsize=2)  # fmt: skip
+    bars.errorbar(found.box_means, places, xerr=deviation, fmt="none", ecolor="0.3", elinewidth=0.8, capsize=2)
     bars.set_yticks(places, names, fontsize=7)
     bars.invert_yaxis()
-    bars.set(xlabel="mean, and one standard deviation", xlim=(0, None))
-    deviation = np.sqrt(np.diag(found.covariances))
-    correlation = found.covariances / np.outer(deviation, deviation)
+    bars.set(xlabel="mean, and one standard\ndeviation, points", xlim=(0, None))
+    both = np.outer(deviation, deviation)
+    correlation = np.divide(found.covariances, both, where=both > 0, out=np.zeros_like(both))
     np.fill_diagonal(correlation, 0)
     matrix.imshow(np.abs(correlation), cmap="Greys", vmin=0, vmax=1)
     for row, column in np.argwhere(np.abs(correlation) >= 0.05):
@@ -149,13 +166,14 @@ def parting(figure: Any, found: Findings) -> None:
         share.plot(turns, 100 * part, label=name, marker="os^"[stage], markersize=3.5, **style)
     share.set(xlabel="turn", ylabel="decided otherwise by MaxProb, %", ylim=(0, None))
     share.set_xticks(turns[::2])
-    share.legend(frameon=False)
+    share.legend()
     bottom = np.zeros(len(turns))
     for stage, (name, color) in enumerate(zip(STAGES, ("0.25", "0.6", "0.9"), strict=True)):
         height = 100 * by_mean.cost[:, stage]
         cost.bar(turns, height, bottom=bottom, color=color, edgecolor="black", linewidth=0.5, label=name)
         bottom += height
-    cost.set(xlabel="turn", ylabel=f"P(at least {found.compared_for}) given away, percentage points")
+    cost.set(xlabel="turn", ylabel=f"chance of at least {found.compared_for}\ngiven away, percentage points")
     cost.set_xticks(turns[::2])
+    cost.set_ylim(0, None if bottom.any() else 1)
     cost.grid(visible=False, axis="x")
-    cost.legend(frameon=False)
+    cost.legend()

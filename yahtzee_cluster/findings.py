@@ -13,16 +13,20 @@ from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.statistics import percentile, statistics
 from yahtzee_cluster.table import Table
 
+ROUNDING = 1e-12
+
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Curves are by score, from 0 to the target: of who plays for that score, and of who plays for the highest mean."""
+    """All of it, for one game."""
 
     rules: Rules
     maxprob: Values
+    """[s]: how likely at least s is to who plays for that, up to the target."""
     expected: Values
+    """[s]: and to who plays for the highest mean, up to the highest score and to the target at least."""
     means: Values
     """[T]: of the final score of who plays for T; at 0, for the highest mean."""
     deviations: Values
@@ -31,6 +35,17 @@ class Findings:
     covariances: Values
     compared_for: int | None
     comparison: Both | None
+
+    @property
+    def gain(self) -> Values:
+        """[s]: how much likelier at least s gets when it is played for; what is left of rounding is nothing."""
+        gain = self.maxprob - self.expected[: len(self.maxprob)]
+        return np.where(gain > ROUNDING, gain, 0.0)
+
+    @property
+    def deviation_of_boxes(self) -> Values:
+        """Of every box and bonus."""
+        return np.sqrt(np.diag(self.covariances))
 
     @property
     def target(self) -> int:
@@ -46,8 +61,8 @@ def find(table: Table, compare_for: int | None) -> Findings:
     """Gather everything; to compare takes longest."""
     both = None if compare_for is None else compare(compare_for, table)  # first, for it may refuse
     means, deviations = table.score_curve()
-    maxprob, expected = table.curve(), np.zeros(table.target + 1)
-    games = play_for_mean(table.rules).curve[: table.target + 1]
+    maxprob, games = table.curve(), play_for_mean(table.rules).curve
+    expected = np.zeros(max(len(games), table.target + 1))
     expected[: len(games)] = games
     boxes = statistics(table.rules)
     return Findings(

@@ -26,7 +26,7 @@ from yahtzee_cluster.moves import Moves, compile_moves
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores, Strategies
 from yahtzee_cluster.rules import Rules
-from yahtzee_cluster.statistics import EXTRA_BONUS, Currencies
+from yahtzee_cluster.statistics import CONSTANT, Currencies
 from yahtzee_cluster.table import Table
 
 COSTLIEST = 10
@@ -236,8 +236,8 @@ class _Games:
         currencies = Currencies.of(self._moves, self._anchors.bonus)
         pays = np.stack([currencies.payoffs, currencies.payoffs + currencies.crossing[:, None]])
         mean, square = (np.einsum("wo,wpo->p", self._met, pays**power) for power in (1, 2))
-        once = np.array([name != EXTRA_BONUS for name in currencies.names])
-        return Played(curve, currencies.names, mean, np.where(once, square - mean**2, np.nan))
+        variance = np.where(square - mean**2 > CONSTANT * square, square - mean**2, 0.0)
+        return Played(curve, currencies.names, mean, np.where(currencies.once, variance, np.nan))
 
 
 def _room(anchors: Anchors, moves: Moves) -> NDArray[np.int64]:

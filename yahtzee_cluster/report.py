@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
@@ -13,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from yahtzee_cluster import __version__, figures
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster import __version__, figures, likeness
+from yahtzee_cluster.errors import UsageError, printable
 from yahtzee_cluster.findings import Findings
 from yahtzee_cluster.games import Comparison
-from yahtzee_cluster.likeness import STAGES
 from yahtzee_cluster.statistics import PERCENTILES
 
 STYLE = """
@@ -25,7 +25,7 @@ body { font: 16px/1.5 Georgia, serif; max-width: 46em; margin: 2em auto; padding
 h1, h2 { line-height: 1.2; font-weight: normal; }
 table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .15em .8em; text-align: right; } th { border-bottom: 1px solid #333; font-weight: normal; }
-td:first-child, th:first-child { text-align: left; }
+td:first-child, th:first-child { text-align: left; } pre { font-size: .7em; overflow-x: auto; }
 figure { margin: 2em 0; } figure img { width: 100%; } figcaption { color: #444; font-size: .9em; }
 """
 
@@ -39,30 +39,58 @@ class Sheet:
     rows: Sequence[Sequence[Any]]
 
 
-def write(found: Findings, out: Path) -> Path:
-    """Write a report into a directory; return its page."""
-    drawings = [draw for draw in CAPTIONS if found.comparison or draw is not figures.parting]
-    pictures = {draw: {form: figures.drawn(draw, found, form) for form in ("svg", "png")} for draw in drawings}
-    page = out / "index.html"
-    try:
+def prepare(out: Path) -> None:
+    """Make the directories of a report, or say why that cannot be."""
+    with _writing(out):
         for folder in ("figures", "tables"):
             (out / folder).mkdir(parents=True, exist_ok=True)
-        for draw, forms in pictures.items():
-            for form, content in forms.items():
-                (out / "figures" / f"{_name(draw)}.{form}").write_bytes(content)
-        for sheet in _sheets(found):
-            (out / "tables" / f"{sheet.name}.csv").write_text(_csv(sheet), encoding="utf-8")
+
+
+def write(found: Findings, out: Path) -> Path:
+    """Write a report into a directory, over an older one; return its page."""
+    prepare(out)
+    pictures = {draw: {form: figures.drawn(draw, found, form) for form in FORMS} for draw in _drawings(found)}
+    sheets = list(_sheets(found))
+    page = out / "index.html"
+    with _writing(out):
+        for draw in CAPTIONS:
+            for form in FORMS:
+                _replace(out / "figures" / f"{_name(draw)}.{form}", pictures.get(draw, {}).get(form))
+        for name in SHEETS:
+            text = next((_csv(sheet) for sheet in sheets if sheet.name == name), None)
+            _replace(out / "tables" / f"{name}.csv", None if text is None else text.encode())
         page.write_text(_page(found, {draw: forms["svg"] for draw, forms in pictures.items()}), encoding="utf-8")
-    except OSError as error:
-        where = error.filename or out
-        raise UsageError(f"out: {where}: {error.strerror}; name another directory with --out") from error
     return page
 
+
+def _drawings(found: Findings) -> list[figures.Draw]:
+    return [draw for draw in CAPTIONS if found.comparison or draw is not figures.parting]
+
+
+def _replace(file: Path, content: bytes | None) -> None:
+    """Write a file, or take an older report's away."""
+    if content is None:
+        file.unlink(missing_ok=True)
+    else:
+        file.write_bytes(content)
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = printable(str(error.filename or out))
+        raise UsageError(f"out: {where}: {error.strerror}; name another directory with --out") from error
+
+
+FORMS = ("svg", "png")
+SHEETS = ("scores", "boxes", "covariances", "percentiles", "comparison", "costliest")
 
 CAPTIONS: dict[figures.Draw, str] = {
     figures.curves: "How likely each final score is at least: the best chance that play can have for that score, and "
     "the chance of who plays for the highest expected score (exact, not simulated).",
-    figures.tails: "The same for all scores; each step is one more bonus for a further Yahtzee.",
+    figures.tails: "The same for all scores, to the end.",
     figures.gain: "What playing for a score gains over playing for the highest expected score.",
     figures.ratio: "How many times more likely a score gets when it is played for.",
     figures.scores: "What is scored on average by who plays for T, and its standard deviation; once T is reached, or "
@@ -76,13 +104,13 @@ CAPTIONS: dict[figures.Draw, str] = {
 
 
 def _sheets(found: Findings) -> Iterator[Sheet]:
-    columns = (found.maxprob, found.expected, found.means, found.deviations)
+    columns = (found.maxprob, found.expected[: found.target + 1], found.means, found.deviations)
     heading = ("score", "p_maxprob", "p_highest_mean", "mean_of_maxprob", "deviation_of_maxprob")
     by_score = zip(*(column.tolist() for column in columns), strict=True)
     yield Sheet("scores", heading, [(score, *row) for score, row in enumerate(by_score)])
-    variances = np.diag(found.covariances).tolist()
-    boxes = zip(found.names, found.box_means.tolist(), variances, strict=True)
-    yield Sheet("boxes", ("box", "mean", "variance", "deviation"), [(*row, row[-1] ** 0.5) for row in boxes])
+    variances, deviations = np.diag(found.covariances).tolist(), found.deviation_of_boxes.tolist()
+    boxes = zip(found.names, found.box_means.tolist(), variances, deviations, strict=True)
+    yield Sheet("boxes", ("box", "mean", "variance", "deviation"), list(boxes))
     covariances = zip(found.names, found.covariances.tolist(), strict=True)
     yield Sheet("covariances", ("box", *found.names), [(name, *row) for name, row in covariances])
     percentiles = [(share, found.percentile(share / 100)) for share in PERCENTILES]
@@ -90,12 +118,25 @@ def _sheets(found: Findings) -> Iterator[Sheet]:
     if found.comparison:
         columns_compared = ("played_for", "turn", "decision", "taken", "otherwise", "cost")
         both = zip(("highest mean", f"at least {found.compared_for}"), found.comparison, strict=True)
-        yield Sheet("comparison", columns_compared, [(who, *row) for who, one in both for row in _decisions(one)])
+        sheet = [(who, *row) for who, one in both for row in _decisions(one)]
+        yield Sheet("comparison", columns_compared, sheet)
+        facts = likeness.facts(found.compared_for or 0, found.comparison, found.rules)
+        positions = [(who, one) for who in ("by_mean", "by_target") for one in facts[who]["costliest"]]
+        keys = list(positions[0][1]) if positions else []
+        yield Sheet("costliest", ("played", *keys), [(who, *map(_cell, one.values())) for who, one in positions])
 
 
 def _decisions(one: Comparison) -> Iterator[tuple[Any, ...]]:
     for turn, stage in np.ndindex(one.taken.shape):
-        yield turn + 1, STAGES[stage], *(float(column[turn, stage]) for column in (one.taken, one.otherwise, one.cost))
+        yield (
+            turn + 1,
+            likeness.STAGES[stage],
+            *(float(column[turn, stage]) for column in (one.taken, one.otherwise, one.cost)),
+        )
+
+
+def _cell(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _name(draw: figures.Draw) -> str:
@@ -118,7 +159,12 @@ def _page(found: Findings, pictures: dict[figures.Draw, bytes]) -> str:
         if draw is figures.boxes:
             body += ["<h2>What every box brings</h2>", _boxes(found)]
         source, caption = f"data:image/svg+xml;base64,{b64encode(svg).decode()}", escape(CAPTIONS[draw])
+        if draw is figures.parting:
+            body.append("<h2>Where the two part</h2>")
         body.append(f'<figure><img src="{source}" alt="{caption}"><figcaption>{caption}</figcaption></figure>')
+    if found.comparison:
+        words = likeness.words(found.compared_for or 0, found.comparison, found.rules)
+        body.append(f"<pre>{escape(words)}</pre>")
     body.append(f"<p>yahtzee_cluster {__version__}. Every number is exact up to rounding; none is simulated.</p>")
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
@@ -134,19 +180,24 @@ def _summary(found: Findings) -> str:
 
 def _table_6_1(found: Findings) -> str:
     published = dict(found.rules.published_maxprob)
-    heading = ["score", "MaxProb", *(["published"] if published else []), "highest expected score", "gained"]
+    heading = [
+        "score",
+        "MaxProb",
+        *(["published"] if published else []),
+        "highest expected score",
+        "gained, percentage points",
+    ]
     rows = []
     for score in range(0, min(800, found.target) + 1, 50):
-        best, usual = 100 * found.maxprob[score], 100 * found.expected[score]
+        best, usual, gain = (100 * curve[score] for curve in (found.maxprob, found.expected, found.gain))
         beside = [f"{published.get(score, '')} %" if score in published else ""] if published else []
-        rows.append([str(score), _percent(best), *beside, _percent(usual), _percent(best - usual)])
+        rows.append([str(score), _percent(best), *beside, _percent(usual), f"{gain:.6f}"])
     return _html(heading, rows)
 
 
 def _boxes(found: Findings) -> str:
-    variances = np.diag(found.covariances)
-    rows = [[name, f"{mean:.4f}", f"{variance:.4f}", f"{variance**0.5:.4f}"]
-            for name, mean, variance in zip(found.names, found.box_means, variances, strict=True)]  # fmt: skip
+    columns = (found.box_means, np.diag(found.covariances), found.deviation_of_boxes)
+    rows = [[name, *(f"{column[row]:.4f}" for column in columns)] for row, name in enumerate(found.names)]
     return _html(["box or bonus", "mean", "variance", "deviation"], rows)
 
 

@@ -224,6 +224,12 @@ def parse_rules(text: str, source: str) -> Rules:
     return rules_of(parse_toml(text, source), source)
 
 
+def as_published(rules: Rules) -> Rules:
+    """The built-in rule set that is the same game under the same name, with what was published of it; or this one."""
+    known = load_rules(rules.name) if rules.name in preset_names() else rules
+    return known if known.table == rules.table else rules
+
+
 def rules_of(table: Mapping[str, Any], source: str) -> Rules:
     """The rule set that a table in the form of a rule file describes."""
     fields = Fields(table, source, known=_GAME_FIELDS)

@@ -25,7 +25,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +59,7 @@ from yahtzee_cluster.job import (
 )
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import OBJECTIVES
-from yahtzee_cluster.output import Parser, say
+from yahtzee_cluster.output import Parser, open_streams, say
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.progress import Progress
 from yahtzee_cluster.recurrence import Recurrence
@@ -104,7 +104,7 @@ class Orders:
 
 def main(arguments: Sequence[str] | None = None, note: Note | None = None) -> int:
     """Run one job, on all ranks that there are; return the exit code."""
-    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # either may have been closed
+    open_streams()
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, stream=sys.stderr)
     try:
         comm = world()  # until then, signals end a rank as they end any program: nothing has been begun
@@ -128,10 +128,6 @@ def main(arguments: Sequence[str] | None = None, note: Note | None = None) -> in
     except BaseException:
         log.exception("%s", name)
         return _leave_alone(comm, 1)
-
-
-def _nowhere() -> TextIO:
-    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _lead(comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) -> int:

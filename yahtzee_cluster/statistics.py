@@ -23,6 +23,9 @@ from yahtzee_cluster.rules import Rules
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
+CONSTANT = 1e-12
+"""A smaller part of a mean square is rounding, and no variance."""
+
 UPPER_BONUS, EXTRA_BONUS = "upper bonus", "extra bonus"
 
 Values = NDArray[np.float64]
@@ -37,19 +40,25 @@ class Currencies:
     """[currency, outcome]: what filling a box in this way pays."""
     crossing: Values
     """[currency]: what reaching the upper threshold pays."""
+    once: NDArray[np.bool_]
+    """[currency]: whether a game pays it once at most."""
 
     @classmethod
     def of(cls, moves: Moves, bonus: int) -> Currencies:
         """Those of a game."""
-        names = [category.name for category in moves.rules.categories]
-        names += [UPPER_BONUS] * bool(bonus) + [EXTRA_BONUS] * any(outcome.extra for outcome in moves.outcomes)
+        boxes = [category.name for category in moves.rules.categories]
+        bonuses = [UPPER_BONUS] * bool(bonus) + [EXTRA_BONUS] * any(outcome.extra for outcome in moves.outcomes)
+        names = boxes + [name + "*" * (name in boxes) for name in bonuses]
         payoffs = np.zeros((len(names), len(moves.outcomes)))
         for number, outcome in enumerate(moves.outcomes):
             payoffs[outcome.category, number] = outcome.points - outcome.extra
             if outcome.extra:
                 payoffs[-1, number] = outcome.extra
-        crossing = np.array([bonus if name == UPPER_BONUS else 0 for name in names], float)
-        return cls(tuple(names), payoffs, crossing)
+        crossing = np.zeros(len(names))
+        if bonus:
+            crossing[len(boxes)] = bonus
+        once = np.array([True] * len(boxes) + [name == UPPER_BONUS for name in bonuses])
+        return cls(tuple(names), payoffs, crossing, once)
 
 
 @dataclass(frozen=True)
@@ -86,7 +95,11 @@ def statistics(rules: Rules, start: Anchor | None = None, isa: str | None = None
     pays = np.stack([currencies.payoffs, currencies.payoffs + currencies.crossing[:, None]])
     at_once = np.einsum("wo,wpo,wqo->pq", n_plays, pays, pays)
     mean = worth[:, place]
-    return Statistics(currencies.names, mean, at_once + product + product.T - np.outer(mean, mean), met)
+    square = at_once + product + product.T
+    covariance = square - np.outer(mean, mean)
+    constant = np.diag(covariance) <= CONSTANT * np.diag(square)  # what is left there is rounding
+    covariance[constant] = covariance[:, constant] = 0.0
+    return Statistics(currencies.names, mean, covariance, met)
 
 
 def range_of_mean(rules: Rules, name: str, power: int = 1, isa: str | None = None) -> tuple[float, float]:

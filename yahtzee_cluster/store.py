@@ -236,7 +236,10 @@ class Store:
             raise self._damaged(cls, error) from error
 
     def _damaged(self, cls: ClassId, problem: object) -> DamagedError:
-        return DamagedError(f"{self.place(cls)}: {problem}; run the same command again to compute it anew")
+        place = self.place(cls)
+        if not place.exists():
+            return DamagedError(f"{place}: is not there: the table is not finished; run its job again, and it goes on")
+        return DamagedError(f"{place}: {problem}; run its job again, and it is computed anew")
 
     def remove(self, cls: ClassId) -> None:
         """Take a class off the disk, as a whole."""

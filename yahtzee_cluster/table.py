@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchor
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.errors import UsageError, printable
 from yahtzee_cluster.fields import MAX_COUNT, Fields
 from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.objectives.expected import Expected, std_of
 from yahtzee_cluster.objectives.probabilities import Probabilities, Scores
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.partition import ClassId
-from yahtzee_cluster.rules import rules_of
+from yahtzee_cluster.rules import as_published, rules_of
 from yahtzee_cluster.store import Store, StoreError, read_header
 
 
@@ -42,13 +42,17 @@ class Table:
         there = set(self.store.committed)
         return [cls for cls in self.store.partition.classes if cls not in there]
 
-    def row(self, anchor: Anchor) -> NDArray[np.float64]:
-        """The probabilities of needs 1, 2, … from an anchor; from the end of the row on they are 0."""
+    def row(self, anchor: Anchor, quantity: int = 0) -> NDArray[np.float64]:
+        """The probabilities of needs 1, 2, … from an anchor; from the end of the row on they are 0.
+
+        In a table of scores, also the means (1) and the second moments (2) of what is still scored.
+        """
         problem = self._probabilities
         place = problem.anchors.reachable(anchor)
         cls = self.store.partition.class_of(anchor.free)
-        start = problem.rows.offset[place] + self.store.start(anchor.free)
-        return self.store.row(cls, int(start), int(start + problem.rows.length[place]))
+        before = problem.rows.offset[place] + quantity * problem.rows.n_values[anchor.free]
+        start = int(before) + self.store.start(anchor.free)
+        return self.store.row(cls, start, start + int(problem.rows.length[place]))
 
     def value(self, anchor: Anchor, need: int) -> float:
         """The probability to score at least `need` from an anchor."""
@@ -68,13 +72,11 @@ class Table:
 
     def score_curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of the final score of who plays for at least s, for s = 0 … target."""
-        expected, n_values = self._scores.expected, int(self._scores.rows.n_values[self.rules.all_free])
-        start = self.store.start(self.rules.all_free)
-        cls = self.store.partition.class_of(self.rules.all_free)
+        expected = self._scores.expected
         mean = np.full(self.target + 1, expected.mean[expected.start])
         second = np.full(self.target + 1, expected.second_moment[expected.start])
         for number, curve in enumerate((mean, second), start=1):
-            row = self.store.row(cls, start + number * n_values, start + (number + 1) * n_values)
+            row = self.row(Anchor(self.rules.all_free, 0, False), number)
             curve[1 : len(row) + 1] = row
         return mean, np.sqrt(np.maximum(second - mean**2, 0))
 
@@ -128,10 +130,11 @@ def open_table(path: str | Path) -> Table:
     path = Path(path)
     header = read_header(path)
     if header is None:
-        raise UsageError(f"{path}: holds no table; `python -m yahtzee_cluster.run --store {path}` computes one")
+        there = printable(str(path))
+        raise UsageError(f"{there}: holds no table; `python -m yahtzee_cluster.run --store {there}` computes one")
     problem = _problem(header.identity, str(path))
     if not header.describes(problem):
-        raise StoreError(f"{path}: its zarr.json is damaged: its header contradicts itself")
+        raise StoreError(f"{printable(str(path))}: its zarr.json is damaged: its header contradicts itself")
     return Table(path, problem, header.fixed)
 
 
@@ -142,4 +145,5 @@ def _problem(identity: dict[str, Any], source: str) -> Scorecards:
     if not isinstance(rules, dict):
         raise fields.error("rules", "expected a table", rules)
     make = OBJECTIVES[fields.choice("objective", tuple(OBJECTIVES), None)]
-    return make(rules_of(rules, f"{source}: rules"), fields.integer("target", 1, low=1, high=MAX_COUNT))
+    game = as_published(rules_of(rules, f"{source}: rules"))
+    return make(game, fields.integer("target", 1, low=1, high=MAX_COUNT))
