@@ -109,9 +109,7 @@ def test_short_table(tmp_path: Path) -> None:
 
 def test_strange_games(tmp_path: Path) -> None:
     """Names that mean something to a program that draws, boxes that always bring the same, nothing to gain."""
-    boxes = "".join(
-        f'[[category]]\nname = "{name}"\npoints = 7\n' for name in ("$\\\\frac$", "盒子", "long name" * 20)
-    )
+    boxes = "".join(f'[[category]]\nname = "{name}"\npoints = 7\n' for name in ("$\\\\frac$", "盒子", "long name" * 20))
     table = computed('name = "strange"\n' + boxes, tmp_path / "table", "scores")
     result = command("report", "--store", table.path, "--for", 21, "--out", tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
