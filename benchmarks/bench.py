@@ -123,13 +123,12 @@ def bench_job(target: int, kernel_s: float) -> None:
     )  # fmt: skip
 
 
-def bench_answers(target: int) -> None:
+def bench_answers() -> None:
     """What the other tables cost, and games played forward by one of them."""
     few = len(os.sched_getaffinity(0)) + 1
     for objective in ("distribution", "approx", "scores"):
         with tempfile.TemporaryDirectory(dir=Path.cwd()) as directory:
-            flags = ["--objective", objective, "--G", "5", "--target", str(target), "--store", directory, "--json"]
-            report(objective, **run_job(few, flags))
+            report(objective, **run_job(few, ["--job", f"jobs/{objective}.toml", "--store", directory, "--json"]))
             if objective == "scores":
                 bench_games(open_table(directory))
 
@@ -169,7 +168,7 @@ def main() -> None:
         bench_turn(min(options.target, 40), isa)
     os.sched_setaffinity(0, cores)
     bench_job(options.target, kernel_s)
-    bench_answers(max(options.target, 1575))
+    bench_answers()
 
 
 def cpu_model() -> str:

@@ -17,7 +17,7 @@ import pytest
 from conftest import SMALL
 from launch import MPIRUN, PERMITTED, YACHT_SHA256, descendants, mpirun, started
 
-from yahtzee_cluster.job import read_job
+from yahtzee_cluster.job import Job
 
 RUN = ["-m", "yahtzee_cluster.run"]
 YACHT = [*RUN, "--rules", "yacht", "--target", "300"]
@@ -64,7 +64,7 @@ def test_without_mpirun(tmp_path: Path) -> None:
 
 FAILING = """
 import sys
-from yahtzee_cluster import run
+from yahtzee_cluster import engine, run
 from yahtzee_cluster.cluster import world
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.schedule import Schedule
@@ -88,7 +88,7 @@ def failing_handle(schedule, event):
 
 if world().rank == failing:
     MaxProb.solver, Schedule.handle = failing_solver, failing_handle
-raise SystemExit(run.main())
+raise SystemExit(engine.main(run.COMMAND))
 """
 
 
@@ -198,7 +198,7 @@ def test_job_file(tmp_path: Path) -> None:
 def test_named_jobs(tmp_path: Path) -> None:
     """Every file under jobs/ is a job; the quick one runs, and prints the published mean and deviation."""
     jobs = Path(__file__).parent.parent / "jobs"
-    targets = {path.name: read_job(str(path)).target for path in jobs.glob("*.toml")}
+    targets = {path.name: Job.read(str(path)).target for path in jobs.glob("*.toml")}
     assert targets["maxprob-800.toml"] == 800
     assert targets["maxprob-all.toml"] == 1575
     result = mpirun(3, [*RUN, "--job", jobs / "expected.toml", "--store", tmp_path / "table"])
@@ -208,7 +208,7 @@ def test_named_jobs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("goal = 3", "goal: expected no such field here, only objective, rules, target, G, cache, threads, store"),
+        ("goal = 3", "goal: expected no such field here, only G, cache, threads, store, objective, rules, target"),
         ("target = -1", "target: expected a whole number from 1 to 1000000, found -1"),
         (
             'objective = "fun"',

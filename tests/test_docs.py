@@ -29,6 +29,7 @@ def sessions(page: Path) -> list[tuple[str, str]]:
 def test_commands_print_what_is_shown(name: str, tmp_path: Path) -> None:
     """Every command in a console block prints what stands under it; … stands for anything on one line."""
     here = Path(sys.executable).parent
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     for command, shown in sessions(ROOT / name):
         result = subprocess.run(
             ["bash", "-c", command.replace(".venv/bin", str(here))],

@@ -82,7 +82,7 @@ def test_one_process_stops_on_request(signum: int, whole: str, tmp_path: Path) -
 
 SLOW = """
 import sys, time
-from yahtzee_cluster import run
+from yahtzee_cluster import engine, run
 from yahtzee_cluster.objectives.probabilities import MaxProb
 
 slow_s = float(sys.argv.pop(1))
@@ -98,7 +98,7 @@ def slow_solver(problem):
     return slow
 
 MaxProb.solver = slow_solver
-raise SystemExit(run.main())
+raise SystemExit(engine.main(run.COMMAND))
 """
 
 

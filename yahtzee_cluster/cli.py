@@ -414,18 +414,8 @@ def _verify(options: argparse.Namespace) -> str:
     from yahtzee_cluster.verify import verify
 
     verdict = verify(open_table(options.store), options.sample, options.seed)
-    if verdict.complaints:
-        raise UnsoundError("\n".join(verdict.complaints))
-    if options.json:
-        return json.dumps(asdict(verdict))
-    there = verdict.n_classes - verdict.n_missing
-    lines = [f"classes    {there} of {verdict.n_classes} there, all sound"]
-    if verdict.table_sha256:
-        lines.append(
-            f"judged     {verdict.n_judged} values, largest relative difference {verdict.largest_difference:.1e}"
-        )
-        lines.append(f"sha256     {verdict.table_sha256}")
-    return "\n".join(lines)
+    verdict.check()
+    return json.dumps(asdict(verdict)) if options.json else verdict.report()
 
 
 def _slurm(options: argparse.Namespace) -> str:
@@ -434,10 +424,6 @@ def _slurm(options: argparse.Namespace) -> str:
     request = Request(**{field.name: getattr(options, field.name) for field in fields(Request)})
     text = ready(request)
     return submit(text, request.site) if options.submit else text
-
-
-class UnsoundError(YahtzeeClusterError):
-    """A table is not right."""
 
 
 def _published(value: str | None) -> str:

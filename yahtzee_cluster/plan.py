@@ -1,68 +1,20 @@
-"""`python -m yahtzee_cluster.plan`: what a run would need and take, for fixed sets of every size; solves nothing."""
+"""`python -m yahtzee_cluster.plan`: what the run of a job would need and take; solves nothing."""
 
 from __future__ import annotations
 
 import json
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter
-from typing import Any
 
-import numpy as np
-
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
-from yahtzee_cluster.forecast import FIXED_BYTES, Costs, Forecast, Scales, needed_bytes, shortest, simulate
-from yahtzee_cluster.job import Job, add_flags, job_of, parse_count
+from yahtzee_cluster.computation import add_flags, parse_count
+from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.forecast import Costs
+from yahtzee_cluster.job import Job
 from yahtzee_cluster.output import Parser, say
-from yahtzee_cluster.partition import cache_values, reads_per_value
-from yahtzee_cluster.recurrence import Block, Recurrence
-from yahtzee_cluster.store import Store, new_values
+from yahtzee_cluster.planning import as_json, as_text, calibrate, make_plan, plot
 
 PROGRAM = "python -m yahtzee_cluster.plan"
-MIB = 1 << 20
-FASTEST_DISK = 1e11
-HEADING = (
-    " |G|   classes     cache   reads   |  classes     cache   reads   largest   fits  |      time    idle  efficiency"
-)
-
-
-@dataclass(frozen=True)
-class Row:
-    """What a fixed set of one size comes to: by the thesis' formulas, and in truth."""
-
-    n_fixed: int
-    thesis_classes: int
-    thesis_cache_bytes: int
-    thesis_reads_per_value: float
-    G: list[str]
-    classes: int
-    cache_bytes: int
-    reads_per_value: float
-    largest_class_bytes: int
-    fits: bool
-    forecast: Forecast | None
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All that is known about a job before it runs."""
-
-    objective: str
-    rules: str
-    target: int | None
-    ranks: int
-    threads: int
-    cache_bytes: int
-    fixed_bytes: int
-    """What each rank takes besides its cache."""
-    table_bytes: int
-    thesis_table_bytes: int
-    costs: Costs
-    advised: int | None
-    rows: list[Row]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "scheduler runs against a clock.",
         epilog=f"Example: {PROGRAM} --target 400 --cache 256MB --ranks 16",
     )
-    add_flags(parser)
+    add_flags(parser, Job)
     parser.add_argument("--ranks", type=parse_count, default=3, metavar="N", help="with the master (default: 3)")
     parser.add_argument(
         "--calibrate", action="store_true", help="measure the costs here instead of taking those built in"
@@ -82,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     try:
         options = parser.parse_args(arguments)
-        job = job_of(options)
+        job = Job.of(options)
         problem = job.problem()
         plan = make_plan(job, problem, options.ranks, calibrate(problem, job) if options.calibrate else Costs())
         if options.plot:
@@ -90,186 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except YahtzeeClusterError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return error.exit_code
-    return say(PROGRAM, json.dumps(_as_json(plan)) if options.json else "\n".join(_as_text(plan)))
-
-
-def make_plan(job: Job, problem: Recurrence, n_ranks: int, costs: Costs) -> Plan:
-    """The plan of a job for so many ranks, the master among them."""
-    scales = Scales(problem)
-    n_workers = max(1, n_ranks - 1)
-    rows = [_row(job, problem, scales, n_fixed, n_workers, costs) for n_fixed in range(scales.n_elements + 1)]
-    makespans = {row.n_fixed: row.forecast.makespan_s for row in rows if row.forecast}
-    return Plan(
-        objective=job.objective,
-        rules=job.rules,
-        target=problem.identity.get("target"),
-        ranks=n_ranks,
-        threads=job.threads,
-        cache_bytes=job.cache_bytes,
-        fixed_bytes=FIXED_BYTES,
-        table_bytes=8 * scales.n_values,
-        thesis_table_bytes=8 * problem.plain_size << scales.n_elements,
-        costs=costs,
-        advised=shortest(makespans) if makespans else None,
-        rows=rows,
-    )
-
-
-def _row(job: Job, problem: Recurrence, scales: Scales, n_fixed: int, n_workers: int, costs: Costs) -> Row:
-    fixed = scales.pick(n_fixed)
-    weight = scales.weigh(fixed)
-    partition = problem.partition(fixed)
-    needed = needed_bytes(partition)
-    n, plain_bytes = scales.n_elements, 8 * problem.plain_size
-    return Row(
-        n_fixed=n_fixed,
-        thesis_classes=(n - n_fixed + 1) << n_fixed,
-        thesis_cache_bytes=cache_values(n, n_fixed, plain_bytes),
-        thesis_reads_per_value=reads_per_value(n, n_fixed),
-        G=[name for i, name in enumerate(problem.element_names) if fixed >> i & 1],
-        classes=weight.n_classes,
-        cache_bytes=needed,
-        reads_per_value=weight.read / max(1, scales.n_values),
-        largest_class_bytes=8 * weight.largest_class,
-        fits=needed <= job.cache_bytes,
-        forecast=simulate(partition, n_workers, job.cache_bytes, costs, job.threads)
-        if needed <= job.cache_bytes
-        else None,
-    )
-
-
-# ------------------------------------------------------------------------------------------ what it is shown as
-
-
-def _as_json(plan: Plan) -> dict[str, Any]:
-    listed = asdict(plan)
-    for row, shown in zip(plan.rows, listed["rows"], strict=True):
-        if row.forecast:
-            shown["forecast"] |= {"efficiency": row.forecast.efficiency, "idle": row.forecast.idle}
-    return listed
-
-
-def _as_text(plan: Plan) -> list[str]:
-    rank_bytes = plan.cache_bytes + plan.fixed_bytes
-    cache = f"a cache of {_size(plan.cache_bytes)}, and {_size(plan.fixed_bytes)} besides"
-    lines = [
-        f"{plan.rules}, {plan.objective}" + ("" if plan.target is None else f", target {plan.target}"),
-        f"table      {_size(plan.table_bytes)} on disk ({_size(plan.thesis_table_bytes)} with every subset as large)",
-        f"memory     {_size(rank_bytes)} for each of {plan.ranks} ranks: {cache}",
-        "",
-        "       thesis                      |  this program                                |  as simulated",
-        HEADING,
-    ]
-    for row in plan.rows:
-        simulated = "-" if row.forecast is None else _simulated(row.forecast)
-        lines.append(
-            f"{row.n_fixed:>4}{row.thesis_classes:>10}{_size(row.thesis_cache_bytes):>10}"
-            f"{row.thesis_reads_per_value:>8.3f}   |{row.classes:>9}{_size(row.cache_bytes):>10}"
-            f"{row.reads_per_value:>8.3f}{_size(row.largest_class_bytes):>10}{'yes' if row.fits else 'no':>7}"
-            f"  |  {simulated}"
-        )
-    if plan.advised is None:
-        return [*lines, "", "No G makes it fit; take a larger --cache."]
-    names = ",".join(plan.rows[plan.advised].G) or "nothing"
-    return [*lines, "", f"Advised: --G {plan.advised}, that is {names}."]
-
-
-def _simulated(forecast: Forecast) -> str:
-    return f"{forecast.makespan_s:8.2f} s  {forecast.idle:5.0%}  {forecast.efficiency:10.0%}"
-
-
-def _size(n_bytes: int) -> str:
-    for unit, size in (("GB", 1 << 30), ("MB", MIB)):
-        if n_bytes >= 10 * size or (unit == "MB"):
-            return f"{n_bytes / size:.0f} {unit}" if n_bytes >= 10 * size else f"{n_bytes / size:.1f} {unit}"
-    raise AssertionError
-
-
-def plot(plan: Plan, file: Path) -> None:
-    """Memory and reads against the size of the fixed set: the thesis' figures 5.7 and 5.8 for the case at hand."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError('plot: needs matplotlib; install it with pip install "yahtzee_cluster[plot]"') from error
-
-    mpl.rcParams["svg.hashsalt"] = "yahtzee_cluster"  # the same plan makes the same file
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
-    memory, reads = figure.subplots(1, 2)
-    sizes = [row.n_fixed for row in plan.rows]
-    for axes, thesis, true in (
-        (memory, [row.thesis_cache_bytes / MIB for row in plan.rows], [row.cache_bytes / MIB for row in plan.rows]),
-        (reads, [row.thesis_reads_per_value for row in plan.rows], [row.reads_per_value for row in plan.rows]),
-    ):
-        axes.plot(sizes, thesis, "o--", color="0.55", label="by the thesis' formula")
-        axes.plot(sizes, true, "s-", color="black", label="this program")
-        axes.set_xlabel("size of the fixed set, |G|")
-        axes.set_xticks(sizes)
-        axes.grid(color="0.9")
-    memory.set_yscale("log")
-    memory.axhline(plan.cache_bytes / MIB, color="0.3", linewidth=1, linestyle=":", label="cache of a rank")
-    memory.set_ylabel("memory needed at once, MB")
-    reads.set_ylabel("values read for each value of the table")
-    memory.legend()
-    reads.legend()
-    target = "" if plan.target is None else f", target {plan.target}"
-    figure.suptitle(f"{plan.rules}, {plan.objective}{target}")
-    try:
-        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"plot: {file} cannot be written: {error}") from error
-
-
-# ------------------------------------------------------------------------------------------- what things cost
-
-
-def calibrate(problem: Recurrence, job: Job) -> Costs:
-    """Costs as they are here: some subsets solved out of made-up values, one class written and read."""
-    partition = problem.partition(0)
-    middle = partition.classes[len(partition.classes) // 2]
-    members, starts = partition.members(middle), partition.starts(middle)
-    n = min(len(members), 32)
-    block = Block(members[:n], starts[: n + 1], new_values(int(starts[n])))
-    block.values[:] = 0.0
-    below = [_made_up(problem, members[:n], a) for a in range(partition.n_elements)]
-    solve = problem.solver()
-    solve(block.share(0, 1), below)
-    solve_s = _seconds(lambda: solve(block, below))
-    value_s = max(solve_s - n * Costs.subset_s, solve_s / 10) / max(1, len(block.values))
-
-    parent = next(path for path in [*Path(job.store or "runs").absolute().parents] if path.is_dir())
-    with tempfile.TemporaryDirectory(dir=parent) as directory:
-        store = Store(Path(directory), partition)
-        whole = Block(members, starts, new_values(int(starts[-1])))
-        whole.values[:] = 0.5
-        store.prepare()
-        commit_s = _seconds(lambda: store.write(partition.classes[0], Block(members[:0], starts[:1], new_values(0))))
-        write_s = _seconds(lambda: store.write(middle, whole))
-        read_s = _seconds(lambda: store.read(middle))
-    n_bytes = whole.values.nbytes
-    return replace(
-        Costs(),
-        value_s=value_s,
-        commit_s=commit_s,
-        disk_read_bytes_per_s=n_bytes / read_s,
-        disk_write_bytes_per_s=n_bytes / max(write_s - commit_s, n_bytes / FASTEST_DISK),
-    )
-
-
-def _seconds(action: Callable[[], object]) -> float:
-    started = perf_counter()
-    action()
-    return perf_counter() - started
-
-
-def _made_up(problem: Recurrence, members: np.ndarray[Any, np.dtype[np.int64]], element: int) -> Block | None:
-    """Zeros for what the members are without an element: a kernel that takes all branches takes them as long."""
-    having = np.unique(members[members >> element & 1 == 1] ^ 1 << element)
-    having = having[problem.exist(having)]
-    if not len(having):
-        return None
-    starts = np.append(0, np.cumsum(problem.sizes(having)))
-    return Block(having, starts, np.zeros(int(starts[-1])))
+    return say(PROGRAM, json.dumps(as_json(plan)) if options.json else "\n".join(as_text(plan)))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ from dataclasses import dataclass, fields
 from math import ceil
 from pathlib import Path
 
+from yahtzee_cluster.computation import fixed_set
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT
 from yahtzee_cluster.forecast import FIXED_BYTES, simulate
-from yahtzee_cluster.job import fixed_set, overridden, read_job
+from yahtzee_cluster.job import Job
 
 MARGIN_S = 60
 """How long before its end a job is warned; Slurm may do so up to a minute earlier."""
@@ -126,12 +127,12 @@ class Needs:
 
 def needs(request: Request) -> Needs:
     """What a run of the job needs on so many ranks; a job that fits no cache is refused as the run would refuse it."""
-    job = overridden(read_job(request.job), {"threads": request.threads, "store": request.store})
+    job = Job.read(request.job).overridden({"threads": request.threads, "store": request.store})
     problem = job.problem()
     n_workers = max(1, request.ranks - 1)
     fixed = fixed_set(job, problem, n_workers)
     forecast = simulate(problem.partition(fixed), n_workers, job.cache_bytes, n_threads=job.threads)
-    table = None if job.store else job.directory(problem, fixed).name
+    table = None if job.store else job.directory(fixed).name
     return Needs(job.threads, job.cache_bytes + FIXED_BYTES, forecast.makespan_s, table)
 
 

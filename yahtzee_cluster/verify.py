@@ -6,70 +6,28 @@ judge, who solves them again from the values that they depend on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
 
-from yahtzee_cluster import reference
+from yahtzee_cluster import reference, soundness
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.objectives.expected import Expected, moments_after
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores
-from yahtzee_cluster.store import DamagedError
+from yahtzee_cluster.soundness import Judgements, Verdict
 from yahtzee_cluster.table import Table
 
 MOMENTS = "mean", "second moment"
-TOLERANCE = 1e-12
-"""By so much, relatively, the judge may differ: he adds in another order."""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What was found."""
-
-    n_classes: int
-    n_missing: int
-    complaints: tuple[str, ...]
-    n_judged: int
-    largest_difference: float
-    table_sha256: str | None
-    """Of a table that is complete and sound."""
-
-
-def verify(table: Table, n_sampled: int, seed: int, show: Callable[[int, int], None] = lambda *_: None) -> Verdict:
+def verify(table: Table, n_sampled: int, seed: int) -> Verdict:
     """Look at everything that is there."""
-    missing = set(table.missing)
-    classes = [cls for cls in table.store.partition.classes if cls not in missing]
-    complaints = []
-    for number, cls in enumerate(classes):
-        show(number, len(classes))
-        try:
-            complaint = table.problem.complaint(table.store.block(cls))
-        except DamagedError as error:
-            complaints.append(str(error))
-        else:
-            complaints += [f"{table.store.place(cls)}: {complaint}"] if complaint else []
-    differences: list[float] = []
-    if not complaints:
-        for what, stored, judged in _judged(table, n_sampled if not missing else 0, seed):
-            differences.append(abs(stored - judged) / max(abs(judged), np.finfo(float).tiny))
-            if differences[-1] > TOLERANCE:
-                complaints.append(f"{table.path}: {what} is {stored!r}, and the judge finds {judged!r}")
-    sound = not missing and not complaints
-    return Verdict(
-        n_classes=len(table.store.partition.classes),
-        n_missing=len(missing),
-        complaints=tuple(complaints),
-        n_judged=len(differences),
-        largest_difference=max(differences, default=0.0),
-        table_sha256=table.store.table_digest if sound else None,
-    )
+    return soundness.verify(table.problem, table.store, n_sampled, seed, lambda n, random: _judged(table, n, random))
 
 
-def _judged(table: Table, n_sampled: int, seed: int) -> Iterator[tuple[str, float, float]]:
+def _judged(table: Table, n_sampled: int, random: np.random.Generator) -> Judgements:
     """Values of the table, and what the judge makes of those that they depend on."""
-    random = np.random.default_rng(seed)
     judge = Judge(table)
     if isinstance(table.problem, Probabilities):
         probability = {Distribution: judge.probability_under_expected, Approximated: judge.probability_by_guesses}.get(

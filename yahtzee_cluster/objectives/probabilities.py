@@ -41,6 +41,10 @@ class Probabilities(Scorecards):
         super().__init__(rules, isa)
         self.target = target
 
+    @property
+    def _made_from(self) -> tuple[Any, ...]:
+        return self.rules, self.target, self._isa
+
     @cached_property
     def rows(self) -> Rows:
         """Where the row of each anchor lies."""

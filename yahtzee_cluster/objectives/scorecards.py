@@ -26,6 +26,14 @@ class Scorecards(Recurrence):
         self._moves = compile_moves(rules)
         self._isa = isa
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another rank, it is made anew there."""
+        return type(self), self._made_from
+
+    @property
+    def _made_from(self) -> tuple[Any, ...]:
+        return self.rules, self._isa
+
     @property
     def element_names(self) -> tuple[str, ...]:
         """The categories."""

@@ -1,0 +1,98 @@
+"""A problem of somebody else's, through the front door: the table of Held and Karp, computed by the engine."""
+
+import json
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from launch import mpirun
+
+from yahtzee_cluster.recurrence import Block
+from yahtzee_cluster.soundness import verify
+from yahtzee_cluster.store import Store
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "examples"))
+
+from held_karp import Tours, read_tsplib  # noqa: E402  # an example is no package
+
+EXAMPLE = ROOT / "examples" / "held_karp.py"
+SHORTEST = {"burma14": 3323, "ulysses16": 6859, "gr17": 2085, "gr21": 2707, "ulysses22": 7013}
+"""As TSPLIB has them."""
+
+
+def example(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(EXAMPLE), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("name", sorted(SHORTEST))
+def test_shortest_tours(name: str, tmp_path: Path) -> None:
+    """Every instance is solved exactly, and the tour that is printed is a tour of that length."""
+    result = mpirun(3, [EXAMPLE, name, "--store", tmp_path])
+    assert result.returncode == 0, result.stderr
+    assert f"\nlength     {SHORTEST[name]}\n" in result.stdout
+    printed = re.search(r"^tour +(.*)$", result.stdout, re.MULTILINE)
+    assert printed
+    tour = [int(city) - 1 for city in printed[1].split()]
+    distances = read_tsplib(name)
+    assert sorted(tour[:-1]) == list(range(len(distances)))
+    assert (tour[0], tour[-1]) == (0, 0)
+    assert sum(distances[one][other] for one, other in pairwise(tour)) == SHORTEST[name]
+
+
+def test_everything_else_comes_with_it(tmp_path: Path) -> None:
+    """Any ranks, G and cache give the same bytes; what is there is not computed again; it plans and verifies."""
+    digests = set()
+    for number, (n_ranks, flags) in enumerate(((1, ["--G", "0"]), (3, ["--G", "4", "--cache", "1MB"]), (4, []))):
+        result = mpirun(n_ranks, [EXAMPLE, "burma14", "--store", tmp_path / f"{number}", "--json", *flags])
+        summary = json.loads(result.stdout)
+        assert (summary["instance"], summary["classes_computed"]) == ("burma14", summary["classes"])
+        digests.add(summary["table_sha256"])
+    assert len(digests) == 1
+    again = example("burma14", "--store", tmp_path / "0", "--json")
+    assert json.loads(again.stdout)["classes_computed"] == 0
+    verified = example("burma14", "--store", tmp_path / "0", "--verify")
+    assert f"sha256     {digests.pop()}" in verified.stdout
+    assert int(re.findall(r"judged +(\d+) values", verified.stdout)[0]) > 20
+    planned = example("burma14", "--plan", "16")
+    assert planned.stdout.startswith("burma14\n")
+    assert "Advised: --G " in planned.stdout
+
+
+def test_what_is_wrong_is_found(tmp_path: Path) -> None:
+    """The problem's own judge finds entries that were committed as if they were right."""
+    assert example("burma14", "--store", tmp_path, "--G", "0").returncode == 0
+    problem = Tours("burma14", read_tsplib("burma14"))
+    store = Store(tmp_path, problem.partition(0))
+    for cls in store.partition.classes[6:9]:
+        sound = store.block(cls)
+        store.prepare()
+        store.remove(cls)
+        store.write(cls, Block(sound.subsets, sound.starts, sound.values - 1))
+    complaint = verify(problem, store).complaints[0]
+    assert re.search(r"entry \d+ of subset \d+ is \d+\.0, and the judge finds \d+\.0", complaint)
+    result = example("burma14", "--store", tmp_path, "--verify")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert complaint in result.stderr
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """Bad input is one line and exit code 2, as with the program's own commands."""
+    (tmp_path / "odd.tsp").write_text("NAME: odd\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n")
+    (tmp_path / "bad.tsp").write_text("NAME: bad\n")
+    for flags, complaint in (
+        (["nowhere"], "nowhere: cannot be read: No such file or directory"),
+        ([tmp_path / "odd.tsp"], "odd.tsp: has distances of a kind that this program does not know: EUC_2D"),
+        ([tmp_path / "bad.tsp"], "bad.tsp: is no file of TSPLIB"),
+        ([], "the following arguments are required: NAME|FILE"),
+        (["burma14", "--G", "14"], "G: expected at most 13 elements, found 14"),
+        (["burma14", "--store", tmp_path / "none", "--verify"], "none: holds no table of this; leave out --verify"),
+    ):
+        result = example(*flags)
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
+        assert result.stderr.startswith(f"python {EXAMPLE}: ")
+        assert complaint in result.stderr

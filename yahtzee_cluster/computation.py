@@ -1,0 +1,183 @@
+"""What one run is asked for, whatever the problem: the other half of the front door, beside `recurrence`.
+
+A program of one's own derives a class from `Computation`, and hands it to `engine.start`: that makes a command that
+computes the table, with or without mpirun in front, plans it, and verifies it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from yahtzee_cluster import __version__
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.fields import MAX_COUNT
+from yahtzee_cluster.forecast import Scales, advise, needed_bytes, smallest_that_fits
+from yahtzee_cluster.recurrence import Recurrence
+from yahtzee_cluster.store import Store
+
+AUTO = "auto"
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computation(ABC):
+    """What is to be computed, and with what. Its fields are flags of its command line, under the same names."""
+
+    G: str = AUTO
+    """A number of elements, their names with commas between, or "auto"."""
+    cache: str = "256MB"
+    threads: int = 1
+    store: str | None = None
+
+    @abstractmethod
+    def problem(self) -> Recurrence:
+        """What is to be computed; workers get it as the master made it, pickled."""
+
+    @property
+    @abstractmethod
+    def about(self) -> Mapping[str, Any]:
+        """What it is, in a few words by name: for summaries, and the name of the table's directory."""
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """What a table should say of how it was computed, besides what every table does."""
+        return {}
+
+    def result(self, problem: Recurrence, store: Store) -> Sequence[str]:  # noqa: ARG002
+        """What people want to know first of a finished table, line by line."""
+        return []
+
+    @classmethod  # noqa: B027  # most need none
+    def add_flags(cls, parser: argparse.ArgumentParser) -> None:
+        """Add what this command line has besides the flags of all runs."""
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Self:
+        """The computation that a command line asks for."""
+        return cls(**{key: value for key, value in vars(options).items() if value is not None and key in cls.names()})
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Of all fields."""
+        return tuple(cls.__dataclass_fields__)
+
+    def overridden(self, given: Mapping[str, Any]) -> Self:
+        """The same with everything replaced that is given and not None."""
+        return replace(self, **{key: value for key, value in given.items() if value is not None})
+
+    @property
+    def cache_bytes(self) -> int:
+        """The bound of each rank's cache."""
+        return parse_bytes(self.cache)
+
+    def directory(self, fixed: int) -> Path:
+        """Where the table is, or will be."""
+        if self.store is not None:
+            return Path(self.store)
+        words = [re.sub(r"[^A-Za-z0-9._-]+", "-", str(value)) for value in self.about.values() if value is not None]
+        return Path("runs") / "-".join([*words, f"G{fixed.bit_count()}"])
+
+
+def parse_bytes(text: str) -> int:
+    """A number of bytes, such as 256MB; units are powers of 1024."""
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not match:
+        raise UsageError(f"expected a size such as 256MB or 2GB, found {text!r}")
+    return int(float(match[1]) * UNITS[match[2].upper()])
+
+
+def fixed_set(asked: Computation, problem: Recurrence, n_workers: int) -> int:
+    """The fixed set that is asked for, after making sure that every class fits into the cache."""
+    scales = Scales(problem)
+    names = problem.element_names
+    if asked.G == AUTO:
+        advised = advise(problem, scales, asked.cache_bytes, n_workers, asked.threads)
+        fixed = scales.pick(len(names) if advised is None else advised)
+    elif asked.G.strip().isdecimal():
+        if len(asked.G) > 9 or int(asked.G) > len(names):
+            raise UsageError(f"G: expected at most {len(names)} elements, found {asked.G}")
+        fixed = scales.pick(int(asked.G))
+    else:
+        fixed = _named(asked.G, names)
+    check_fits(asked, problem, fixed, scales)
+    return fixed
+
+
+def check_fits(asked: Computation, problem: Recurrence, fixed: int, scales: Scales) -> None:
+    """Refuse a cache in which some class could not be computed."""
+    needed = needed_bytes(problem.partition(fixed))
+    if needed <= asked.cache_bytes:
+        return
+    smallest = smallest_that_fits(problem, scales, asked.cache_bytes)
+    if smallest is None:
+        least = needed_bytes(problem.partition(scales.pick(len(problem.element_names))))
+        advice = f"no G makes it fit, and none needs less than --cache {megabytes(least)}"
+    else:
+        advice = f"the smallest that fits is --G {smallest}, or take --cache {megabytes(needed)}"
+    size = fixed.bit_count()
+    raise UsageError(f"--cache {asked.cache} is too small for |G| = {size}, which needs {megabytes(needed)}; {advice}")
+
+
+def megabytes(n_bytes: int) -> str:
+    """A size as `--cache` takes it, rounded up."""
+    return f"{-(-n_bytes >> 20) if n_bytes % (1 << 20) else n_bytes >> 20}MB"
+
+
+def _named(text: str, names: tuple[str, ...]) -> int:
+    fixed = 0
+    for name in (part.strip() for part in text.split(",")):
+        if name not in names:
+            raise UsageError(f"G: no element {name!r}; expected a number, auto, or some of {', '.join(names)}")
+        fixed |= 1 << names.index(name)
+    return fixed
+
+
+# ---------------------------------------------------------------------------------------- the command line
+
+
+def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
+    """The flags of a computation."""
+    default = kind.__dataclass_fields__
+    add = parser.add_argument
+    add("--version", action="version", version=__version__)
+    kind.add_flags(parser)
+    add(
+        "--G",
+        metavar="N|NAMES|auto",
+        help="the fixed set that cuts the table into classes: how many elements, or which, with commas between "
+        f"(default: {AUTO}, the size that makes the run shortest)",
+    )
+    add(
+        "--cache",
+        type=_size,
+        metavar="SIZE",
+        help=f"memory for classes, on each rank (default: {default['cache'].default})",
+    )
+    add(
+        "--threads",
+        type=parse_count,
+        metavar="N",
+        help=f"cores that each worker uses (default: {default['threads'].default})",
+    )
+    add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
+
+
+def parse_count(text: str) -> int:
+    """A whole number from 1 on, as a flag has it."""
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_COUNT:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MAX_COUNT}, found {text!r}")
+    return int(text)
+
+
+def _size(text: str) -> str:
+    try:
+        parse_bytes(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text

@@ -1,0 +1,11 @@
+"""`python -m yahtzee_cluster.run`: compute a table of a game, with or without mpirun in front."""
+
+from __future__ import annotations
+
+from yahtzee_cluster.engine import Command, run
+from yahtzee_cluster.job import Job
+
+COMMAND = Command(Job, "python -m yahtzee_cluster.run", "mpirun -n 16 python -m yahtzee_cluster.run --G 5 --target 800")
+
+if __name__ == "__main__":
+    run(COMMAND)
