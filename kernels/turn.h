@@ -84,6 +84,8 @@ typedef struct {
     int (*runs_here)(void);
     /* The value of playing best, by every criterion. */
     void (*best)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *const *out);
+    /* The value of playing as somebody does who wants it low. */
+    void (*worst)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *const *out);
     /* What every keep is worth to who plays best from there on, [criterion][first or second keep][keep][lane];
      * of n lanes from `first` on. */
     void (*weigh)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t first, ptrdiff_t n, double *out);

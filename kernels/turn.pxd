@@ -56,6 +56,7 @@ cdef extern from "turn.h" nogil:
         int width
         int (*runs_here)() noexcept nogil
         void (*best)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *const *) noexcept nogil
+        void (*worst)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *const *) noexcept nogil
         void (*weigh)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, ptrdiff_t,
                       double *) noexcept nogil
         void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t, ptrdiff_t,

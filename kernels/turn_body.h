@@ -170,20 +170,41 @@ static inline void YC(put)(double *out, vec value, ptrdiff_t n)
 
 /* ----------------------------------------------------------------------------------------------- operators */
 
-static void YC(best)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t n,
-                     double *const *out)
+static inline ALWAYS_INLINE void YC(play)(int adverse, const yc_program *program, const yc_criteria *criteria,
+                                          yc_scratch *scratch, ptrdiff_t n, double *const *out)
 {
+    vec zero = SET1(0.0);
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
         YC(stage_all)(program, criteria, lane, scratch);
+        if (adverse)
+            for (int c = 0; c < criteria->n; c++)
+                for (int slot = 0; slot < program->n_slots; slot++) {
+                    vec *value = (vec *)scratch->slots[c] + slot;
+                    *value = SUB(zero, *value);
+                }
         YC(score)(criteria->n, program, scratch);
         for (int reroll = 0; reroll < 2; reroll++) {
             for (int c = 0; c < criteria->n; c++)
                 YC(means)((vec *)scratch->value[c]);
             YC(reroll)(criteria->n, scratch);
         }
-        for (int c = 0; c < criteria->n; c++)
-            YC(put)(out[c] + lane, YC(expectation)((const vec *)scratch->value[c]), n - lane);
+        for (int c = 0; c < criteria->n; c++) {
+            vec value = YC(expectation)((const vec *)scratch->value[c]);
+            YC(put)(out[c] + lane, adverse ? SUB(zero, value) : value, n - lane);
+        }
     }
+}
+
+static void YC(best)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t n,
+                     double *const *out)
+{
+    YC(play)(0, program, criteria, scratch, n, out);
+}
+
+static void YC(worst)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t n,
+                      double *const *out)
+{
+    YC(play)(1, program, criteria, scratch, n, out);
 }
 
 static void YC(weigh)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t first,
@@ -437,7 +458,7 @@ static int YC(runs_here)(void)
 #define TEXT(name) #name
 #define NAME_OF(isa) TEXT(isa)
 static const yc_isa YC(isa) = {
-    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(weigh), YC(choose), YC(follow), YC(spread), YC(mistake), YC(most),
+    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(worst), YC(weigh), YC(choose), YC(follow), YC(spread), YC(mistake), YC(most),
     YC(rerolls),
 };
 

@@ -26,7 +26,7 @@ from yahtzee_cluster.dice import N_DICE
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import Outcome
+from yahtzee_cluster.moves import Moves, Outcome
 from yahtzee_cluster.rules import Play, Rules
 
 
@@ -196,6 +196,27 @@ class Rows:
         """[place]: how many values the row has; 0 where no play leads."""
         self.offset, self.n_values = anchors.end_to_end(self.length)
         """[place]: where the row starts; [free]: how many values all rows of a set of free categories have together."""
+
+
+def most_scored(anchors: Anchors, moves: Moves) -> NDArray[np.int64]:
+    """[place]: the most that games can have scored by then."""
+    n_sets = anchors.rules.all_free + 1
+    most = np.zeros((n_sets, 2), np.int64)
+    points = [[0] * 2 for _ in anchors.rules.categories]  # with the chip of before
+    for outcome in moves.outcomes:
+        for chip in range(2):
+            if chip or not outcome.extra:
+                points[outcome.category][chip] = max(points[outcome.category][chip], outcome.points)
+    for free in range(n_sets - 1, 0, -1):
+        for category, paid in enumerate(points):
+            if free >> category & 1:
+                left = free ^ 1 << category
+                most[left, 0] = max(most[left, 0], most[free, 0] + paid[0])
+                most[left, 1] = max(most[left, 1], most[free, 0] + paid[0], most[free, 1] + paid[1])
+    most += anchors.bonus * (anchors.reserve[-1] - anchors.reserve >= anchors.threshold)[:, None]
+    there = anchors.place >= 0
+    n_lanes = np.broadcast_to(anchors.n_lanes[:, None], there.shape)
+    return np.repeat(most[there], n_lanes[there])
 
 
 def _sums(values: NDArray[np.int32]) -> NDArray[np.int32]:

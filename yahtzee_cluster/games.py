@@ -17,12 +17,12 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchor, Anchors
+from yahtzee_cluster.anchors import Anchor, most_scored
 from yahtzee_cluster.dice import KEEPS, ROLLS, Keep
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import Moves, compile_moves
+from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores, Strategies
 from yahtzee_cluster.rules import Rules
@@ -138,7 +138,7 @@ class _Games:
         self._table = table
         self._threads = threads or len(os.sched_getaffinity(0))
         self._moves = compile_moves(self._rules)
-        self._length = _room(self._anchors, self._moves)
+        self._length = 1 + most_scored(self._anchors, self._moves)
         self._offset, self._size = self._anchors.end_to_end(self._length)
         self._kernels: SimpleQueue[Flow] = SimpleQueue()
         for _ in range(self._threads):
@@ -238,23 +238,3 @@ class _Games:
         mean, square = (np.einsum("wo,wpo->p", self._met, pays**power) for power in (1, 2))
         variance = np.where(square - mean**2 > CONSTANT * square, square - mean**2, 0.0)
         return Played(curve, currencies.names, mean, np.where(currencies.once, variance, np.nan))
-
-
-def _room(anchors: Anchors, moves: Moves) -> NDArray[np.int64]:
-    """[place]: one more than the most that games can have scored by then."""
-    n_sets = anchors.rules.all_free + 1
-    most = np.zeros((n_sets, 2), np.int64)
-    points = [[0] * 2 for _ in anchors.rules.categories]  # with the chip of before
-    for outcome in moves.outcomes:
-        for chip in range(2):
-            if chip or not outcome.extra:
-                points[outcome.category][chip] = max(points[outcome.category][chip], outcome.points)
-    for free in range(n_sets - 1, 0, -1):
-        for category, paid in enumerate(points):
-            if free >> category & 1:
-                left = free ^ 1 << category
-                most[left, 0] = max(most[left, 0], most[free, 0] + paid[0])
-                most[left, 1] = max(most[left, 1], most[free, 0] + paid[0], most[free, 1] + paid[1])
-    there = anchors.place >= 0
-    n_lanes = np.broadcast_to(anchors.n_lanes[:, None], there.shape)
-    return np.repeat(most[there] + anchors.bonus + 1, n_lanes[there])

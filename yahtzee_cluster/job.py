@@ -12,7 +12,8 @@ from typing import Any, Self
 from yahtzee_cluster.computation import Computation, parse_bytes, parse_count
 from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
 from yahtzee_cluster.kernels.turn import instruction_sets
-from yahtzee_cluster.objectives import OBJECTIVES
+from yahtzee_cluster.objectives import OBJECTIVES, WITHOUT_TARGET
+from yahtzee_cluster.objectives.race import Race, opening
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import load_rules
@@ -28,14 +29,14 @@ class Job(Computation):
     rules: str = "yahtzee"
     target: int = 800
 
-    def problem(self) -> Scorecards:
+    def problem(self) -> Recurrence:
         """What is to be computed."""
         return OBJECTIVES[self.objective](load_rules(self.rules), self.target)
 
     @property
     def about(self) -> dict[str, Any]:
         """The game, what it is played for, and how far."""
-        target = None if self.objective == "expected" else self.target
+        target = None if self.objective in WITHOUT_TARGET else self.target
         return {"rules": Path(self.rules).stem, "objective": self.objective, "target": target}
 
     @property
@@ -79,8 +80,23 @@ class Job(Computation):
 
     def result(self, problem: Recurrence, store: Store) -> Sequence[str]:
         """The curve of a table of probabilities, or the moments."""
+        if isinstance(problem, Race):
+            return _opening(problem, store)
         assert isinstance(problem, Scorecards)
         return _result(Table(store.path, problem, store.partition.fixed))
+
+
+def _opening(problem: Race, store: Store) -> list[str]:
+    value, *wins = opening(problem, store)
+    lines = [f"value      {value:.9f} for the first player, a tie counted half"]
+    for win in wins:
+        tie = 2 * (value - win)
+        lines += [
+            f"win        {100 * win:.6f} %",
+            f"tie        {100 * tie:.6f} %",
+            f"loss       {100 * (1 - win - tie):.6f} %",
+        ]
+    return lines
 
 
 def _fixed_text(fields: Fields) -> str | None:

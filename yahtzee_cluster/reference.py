@@ -175,6 +175,33 @@ def maxprob(rules: Rules) -> Callable[[int, int, bool, int], float]:
     return from_anchor
 
 
+def race(rules: Rules) -> Callable[[tuple[int, int, bool], tuple[int, int, bool], int], Row]:
+    """The value of a race for the first player, and how likely a win is: both cards, and the first one's lead.
+
+    Who has more free categories is to move, the first if both have as many.
+    """
+
+    @cache
+    def from_cards(one: tuple[int, int, bool], two: tuple[int, int, bool], lead: int) -> Row:
+        if not one[0] and not two[0]:
+            return (lead > 0) + 0.5 * (lead == 0), float(lead > 0)
+        second = two[0].bit_count() > one[0].bit_count()
+        mine = two if second else one
+
+        def options(roll: Roll) -> Iterable[Row]:
+            for play in rules.plays(mine[0], mine[2], roll):
+                anchor, points = after(rules, mine[0], mine[1], play)
+                if second:
+                    yield tuple(-x for x in from_cards(one, anchor, lead - points))
+                else:
+                    yield from_cards(anchor, two, lead + points)
+
+        value = best_turn(options)
+        return tuple(-x for x in value) if second else value
+
+    return from_cards
+
+
 def maxprob_scores(rules: Rules) -> Callable[[int, int, bool, int], Row]:
     """The highest probability of still scoring at least `need`, and mean and second moment of what is scored.
 

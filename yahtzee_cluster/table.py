@@ -146,4 +146,7 @@ def _problem(identity: dict[str, Any], source: str) -> Scorecards:
         raise fields.error("rules", "expected a table", rules)
     make = OBJECTIVES[fields.choice("objective", tuple(OBJECTIVES), None)]
     game = as_published(rules_of(rules, f"{source}: rules"))
-    return make(game, fields.integer("target", 1, low=1, high=MAX_COUNT))
+    problem = make(game, fields.integer("target", 1, low=1, high=MAX_COUNT))
+    if not isinstance(problem, Scorecards):
+        raise UsageError(f"{printable(source)}: holds the table of two players, which `run` says the value of")
+    return problem

@@ -6,14 +6,20 @@ from collections.abc import Callable
 
 from yahtzee_cluster.objectives.expected import Expected
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, MaxProb, Scores
-from yahtzee_cluster.objectives.scorecards import Scorecards
+from yahtzee_cluster.objectives.race import Race, RaceWins
+from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import Rules
 
-OBJECTIVES: dict[str, Callable[[Rules, int], Scorecards]] = {
+OBJECTIVES: dict[str, Callable[[Rules, int], Recurrence]] = {
     "maxprob": MaxProb,
     "expected": lambda rules, _: Expected(rules),
     "distribution": Distribution,
     "scores": Scores,
     "approx": Approximated,
+    "race": lambda rules, _: Race(rules),
+    "race-wins": lambda rules, _: RaceWins(rules),
 }
 """By name; with a game and a target, each makes a problem."""
+
+WITHOUT_TARGET = {"expected", "race", "race-wins"}
+"""Those to which the target makes no difference."""

@@ -1,0 +1,218 @@
+"""Two players who take turns: small games against the judge, and what must hold of every race."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import SMALL
+from launch import compute, mpirun
+
+from yahtzee_cluster import reference
+from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.errors import KernelArgumentError, UsageError
+from yahtzee_cluster.kernels.race import Race as Kernel
+from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.moves import compile_moves
+from yahtzee_cluster.objectives.race import Race, RaceWins, opening
+from yahtzee_cluster.recurrence import Block
+from yahtzee_cluster.rules import Rules, load_rules, parse_rules
+from yahtzee_cluster.soundness import verify
+from yahtzee_cluster.store import Store
+
+TWO_BOXES = """
+    name = "two boxes"
+    [[category]]
+    name = "twos"
+    face = 2
+    [[category]]
+    name = "house"
+    groups = [3, 2]
+    points = 5
+"""
+BONUS = """
+    name = "bonus"
+    upper_threshold = 5
+    upper_bonus = 3
+    extra_bonus = 4
+    joker = "free"
+    yahtzee = "five"
+    [[category]]
+    name = "ones"
+    face = 1
+    [[category]]
+    name = "five"
+    groups = [5]
+    points = 6
+"""
+
+
+def solved(problem: Race, fixed: int = 0) -> dict[int, np.ndarray[Any, np.dtype[np.float64]]]:
+    """The entries of every subset."""
+    partition, solve = problem.partition(fixed), problem.solver()
+    blocks: dict[int, Block] = {}
+    for cls in partition.classes:
+        starts = partition.starts(cls)
+        blocks[cls] = Block(partition.members(cls), starts, np.full(starts[-1], np.nan))
+        below = [blocks.get(partition.below(cls, element)) for element in range(len(problem.element_names))]
+        solve(blocks[cls], below)
+        assert problem.complaint(blocks[cls]) is None
+    return {subset: block[subset] for block in blocks.values() for subset in block.subsets.tolist()}
+
+
+def card(rules: Rules, anchor: Anchor) -> tuple[int, int, bool]:
+    return anchor.free, rules.upper_threshold if anchor.upper is None else anchor.upper, anchor.chip
+
+
+@pytest.mark.parametrize(
+    ("text", "n_sampled"), [(TWO_BOXES, 50), (BONUS, 50), (SMALL["plain"], 10)], ids=["two-boxes", "bonus", "plain"]
+)
+def test_races_are_the_judge_s(text: str, n_sampled: int) -> None:
+    """In sampled states, the opening among them, value and chance of a win are what trying out everything finds."""
+    rules = parse_rules(text, "test")
+    plain, wins, judge = Race(rules), RaceWins(rules), reference.race(rules)
+    values, both = solved(plain), solved(wins)
+    random = np.random.default_rng(1)
+    states = [(rules.all_free | rules.all_free << len(rules.categories), 0)]
+    states += [(int(subset), int(random.integers(-15, 16))) for subset in random.choice([*values], n_sampled)]
+    n_decided = 0
+    for subset, lead in states:
+        cards = subset & rules.all_free, subset >> len(rules.categories)
+        places = [int(random.choice(np.arange(plain.anchors.n_places)[plain.anchors.places(free)])) for free in cards]
+        if not plain.anchors.exists[places].all():
+            continue
+        one, two = (plain.anchors.anchor(place) for place in places)
+        value, win = judge(card(rules, one), card(rules, two), lead)
+        try:
+            found = plain.entry(one, two, lead)
+        except UsageError as error:
+            assert "no game comes to" in str(error)  # noqa: PT017
+            continue
+        if isinstance(found, float):
+            n_decided += 1
+            assert (found, found) == pytest.approx((value, win), abs=1e-12)
+            continue
+        half = len(both[subset]) // 2
+        assert values[subset][found[1]] == pytest.approx(value, rel=1e-12, abs=1e-15)
+        assert both[subset][found[1]] == values[subset][found[1]]
+        assert both[subset][half + found[1]] == pytest.approx(win, rel=1e-12, abs=1e-15)
+    assert n_decided > 0
+
+
+def test_what_holds_of_every_race() -> None:
+    """More of a lead is never worse; what the one gains the other loses; who has nothing left to do waits."""
+    problem = RaceWins(parse_rules(SMALL["plain"], "plain"))
+    entries, n = solved(problem), 3
+    for subset, found in entries.items():
+        one, two = subset & 0b111, subset >> n
+        value, win = np.split(found, 2)
+        tie, loss = 2 * (value - win), 1 - win - 2 * (value - win)
+        for chance in (win, tie, loss):
+            assert (chance >= -1e-14).all()
+        assert (np.diff(value) >= -1e-14).all()
+        if one == two == 0:
+            assert found.tolist() == [0.5, 0.0]
+    everything = entries[0b111111]
+    assert len(everything) == 2
+    # The second to move knows what to beat.
+    assert 0.45 < everything[0] < 0.55
+    assert everything[0] != 0.5
+
+
+def test_leads_that_are_stored_suffice() -> None:
+    """However far a lead can go, it has an entry until it is decided: entries of neighbouring sets join up."""
+    problem = Race(load_rules("yacht"))
+    subsets = problem.partition(0).members(problem.partition(0).classes[5])[::97]
+    lowest, highest = problem.leads(subsets)
+    one, two = subsets & 4095, subsets >> 12
+    assert (lowest <= 0).all()
+    assert (highest >= 0).all()
+    assert (highest <= problem.most[two]).all()
+    assert (highest <= problem.scored[one]).all()
+    assert (problem.sizes(subsets) == highest - lowest + 1).all()
+    assert problem.sizes(np.array([(1 << 24) - 1])).tolist() == [1]
+
+
+def test_how_many_subsets_there_are() -> None:
+    """Only those exist that come about in turn order: 5,200,300 for `yacht`, 20,058,300 for `yaht`, as published."""
+    for name, n_subsets in (("yacht", 5_200_300), ("yaht", 20_058_300)):
+        problem = Race(load_rules(name))
+        n = len(problem.rules.categories)
+        # By counting one card's sets of each size: those of the other have as many elements, or one more.
+        partition = problem.partition((1 << n) - 1)
+        assert sum(len(partition.members(cls)) for cls in partition.classes) == n_subsets
+
+
+def test_table(tmp_path: Path) -> None:
+    """As a job: the same bytes for any ranks and G, verified by the judge, and the opening at the end."""
+    (tmp_path / "rules.toml").write_text(SMALL["plain"])
+    digests = set()
+    for n_ranks, fixed in ((1, "0"), (4, "any/1,any/2,low/2")):
+        store = tmp_path / f"{n_ranks}"
+        flags = ["--rules", tmp_path / "rules.toml", "--objective", "race-wins", "--G", fixed, "--store", store]
+        result = mpirun(n_ranks, ["-m", "yahtzee_cluster.run", *flags])
+        assert result.returncode == 0, result.stderr
+        digests |= {line for line in result.stdout.splitlines() if line.startswith("sha256")}
+    assert len(digests) == 1
+    value, win, tie, loss = (float(line.split()[1]) for line in result.stdout.splitlines()[-4:])
+    everything = solved(RaceWins(parse_rules(SMALL["plain"], "plain")))[0b111111]
+    assert value == pytest.approx(everything[0], abs=1e-9)
+    assert win == pytest.approx(100 * everything[1], abs=1e-6)
+    assert win + tie + loss == pytest.approx(100, abs=1e-5)
+    problem = Race(parse_rules(SMALL["plain"], "plain"))
+    compute(tmp_path / "race", problem, 0b1001)
+    table = Store(tmp_path / "race", problem.partition(0b1001))
+    assert opening(problem, table) == [everything[0]]
+    verdict = verify(problem, table, n_sampled=6)
+    assert verdict.complaints == ()
+    assert verdict.n_judged > 6
+
+
+def test_refusals() -> None:
+    """States that do not come about in turn order have no value."""
+    problem = Race(parse_rules(SMALL["plain"], "plain"))
+    with pytest.raises(UsageError, match="the second player has used as many boxes as the first, or one less"):
+        problem.entry(Anchor(0b111, 0, False), Anchor(0b011, 0, False), 0)
+    with pytest.raises(UsageError, match="lead: no game comes to 4 here, only to 0 to 0"):
+        problem.entry(Anchor(0b111, 0, False), Anchor(0b111, 0, False), 4)
+    assert problem.entry(Anchor(0b001, 0, False), Anchor(0b001, 0, False), 100) == 1.0
+    assert problem.entry(Anchor(0b001, 0, False), Anchor(0b001, 0, False), -100) == 0.0
+
+
+def test_bad_arguments() -> None:
+    """Arrays of the wrong size never reach the kernel."""
+    problem = Race(parse_rules(TWO_BOXES, "test"))
+    turn = Turn(compile_moves(problem.rules))
+    kernel = Kernel(turn, problem.anchors, problem.most, problem.scored)
+    partition = problem.partition(0)
+    block = {}
+    for cls in partition.classes[:2]:
+        starts = partition.starts(cls)
+        block[cls] = (partition.members(cls), starts, np.zeros(starts[-1]))
+    (nothing, first), none = block.values(), [None] * 4
+    below: list[Any] = [None, None, nothing, nothing]
+    kernel.solve(*first, below)
+    other = np.array([0b0001])
+    wrong: list[tuple[Any, str]] = [
+        ((first[0][::-1].copy(), *first[1:], below), "subsets: expected rising sets"),
+        ((first[0] + 16, *first[1:], below), "subsets: expected rising sets"),
+        ((other, first[1][:2], first[2], below), "as many free categories for both, or one more for the second"),
+        ((first[0], first[1] + 1, first[2], below), "starts: expected the sets end to end"),
+        ((first[0], first[1], first[2][1:], below), "out: expected shape"),
+        (
+            (*first, [None, None, (nothing[0], nothing[1] + 1, nothing[2]), nothing]),
+            r"below\[2\]: expected the sets end",
+        ),
+        ((*first, [None, None, nothing, (*nothing[:2], nothing[2][:0])]), r"below\[3\]: expected shape"),
+        ((*first, none), "below: expected every set that a play leads to"),
+    ]
+    for arguments, complaint in wrong:
+        with pytest.raises(KernelArgumentError, match=complaint):
+            kernel.solve(*arguments)
+    for arguments, complaint in (
+        ((turn, problem.anchors, problem.most, problem.scored, 3), "quantities: expected 1 or 2, found 3"),
+        ((turn, problem.anchors, problem.most - 1, problem.scored), "most, scored: expected none below 0"),
+        ((turn, problem.anchors, problem.most[1:], problem.scored), "most: expected shape"),
+    ):
+        with pytest.raises(KernelArgumentError, match=complaint):
+            Kernel(*arguments)
