@@ -259,7 +259,7 @@ def test_digest_of_a_table(fixed: int, tmp_path: Path) -> None:
     store = complete(tmp_path, LISTED, fixed)
     assert store.table_digest == f"{expected:064x}"
     shutil.rmtree(store.place(store.partition.classes[0]))
-    with pytest.raises(DamagedError, match="its metadata are damaged"):
+    with pytest.raises(DamagedError, match="the table is not finished"):
         store.table_digest  # noqa: B018
 
 
