@@ -1,6 +1,8 @@
 """Two players who take turns: small games against the judge, and what must hold of every race."""
 
+import json
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from yahtzee_cluster.objectives.race import Race, RaceWins, opening
 from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import Rules, load_rules, parse_rules
 from yahtzee_cluster.soundness import verify
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.store import DamagedError, Store, read_header
 
 TWO_BOXES = """
     name = "two boxes"
@@ -166,6 +168,47 @@ def test_table(tmp_path: Path) -> None:
     verdict = verify(problem, table, n_sampled=6)
     assert verdict.complaints == ()
     assert verdict.n_judged > 6
+
+
+def test_keeping_the_frontier_alone(tmp_path: Path) -> None:
+    """Layers that nothing to come reads are dropped, but for their digests; what is missing is computed again."""
+    (tmp_path / "rules.toml").write_text(SMALL["plain"])
+    flags = ["--rules", tmp_path / "rules.toml", "--objective", "race", "--G", "2"]
+
+    def run(store: Path, *more: str) -> tuple[str, int]:
+        result = mpirun(3, ["-m", "yahtzee_cluster.run", *flags, "--store", store, "--json", *more])
+        assert result.returncode == 0, result.stderr
+        summary = json.loads(result.stdout)
+        return summary["table_sha256"], summary["classes_computed"]
+
+    digest, n_classes = run(tmp_path / "all")
+    problem = Race(parse_rules(SMALL["plain"], "plain"))
+    header = read_header(tmp_path / "all")
+    assert header
+    store = Store(tmp_path / "frontier", problem.partition(header.fixed))
+    assert run(store.path, "--keep", "frontier") == (digest, n_classes)
+    partition = store.partition
+    assert store.dropped == {cls for cls in partition.classes if partition.layer(cls) < 4}
+    assert not any((store.place(cls) / "c.0").exists() for cls in store.dropped)
+    assert opening(problem, store) == opening(problem, Store(tmp_path / "all", partition))
+    verdict = verify(problem, store)
+    assert (verdict.n_missing, verdict.complaints) == (len(store.dropped), ())
+    with pytest.raises(DamagedError, match="was dropped when nothing to come read it; run its job with --keep all"):
+        store.block(partition.classes[0])
+    assert run(store.path, "--keep", "frontier") == (digest, 0)
+    # What is lost at the frontier takes those below with it that it needs, and no others.
+    lost = next(cls for cls in partition.classes if partition.layer(cls) == 5)
+    rmtree(store.place(lost))
+    needed, found = {lost}, [lost]
+    while found:
+        below = {cls for cls in partition.dependencies(found.pop()) if cls in store.dropped} - needed
+        needed |= below
+        found += below
+    assert run(store.path, "--keep", "frontier") == (digest, len(needed))
+    n_dropped = len(store.dropped)
+    assert run(store.path) == (digest, n_dropped)
+    assert run(store.path) == (digest, 0)
+    assert store.dropped == set()
 
 
 def test_refusals() -> None:

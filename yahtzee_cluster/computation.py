@@ -22,6 +22,7 @@ from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.store import Store
 
 AUTO = "auto"
+KEEP = ("all", "frontier")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -34,6 +35,8 @@ class Computation(ABC):
     cache: str = "256MB"
     threads: int = 1
     store: str | None = None
+    keep: str = "all"
+    """Of the table on disk: all of it, or the frontier, the last layers."""
 
     @abstractmethod
     def problem(self) -> Recurrence:
@@ -164,6 +167,12 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
         type=parse_count,
         metavar="N",
         help=f"cores that each worker uses (default: {default['threads'].default})",
+    )
+    add(
+        "--keep",
+        choices=KEEP,
+        help="of the table: all of it, or the frontier, the last layers; what nothing to come reads is dropped, "
+        "but for its digests (default: all)",
     )
     add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
 

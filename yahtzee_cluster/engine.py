@@ -17,6 +17,7 @@ import platform
 import resource
 import sys
 import time
+from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ from yahtzee_cluster.cluster import (
 )
 from yahtzee_cluster.computation import (
     AUTO,
+    KEEP,
     Computation,
     add_flags,
     check_fits,
@@ -54,7 +56,7 @@ from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.forecast import Costs, Scales, needed_bytes
 from yahtzee_cluster.guard import Note, guarded
 from yahtzee_cluster.output import Parser, open_streams, say
-from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.planning import as_text, make_plan
 from yahtzee_cluster.progress import Progress
 from yahtzee_cluster.recurrence import Recurrence
@@ -68,6 +70,9 @@ from yahtzee_cluster.watch import LEASE_S
 log = logging.getLogger("yahtzee_cluster")
 STARTED = time.perf_counter()
 GRACE_S = 30.0
+KEPT_LAYERS = 3
+"""Of a table of which only the frontier is kept: what is computed, what that reads, and one to spare, for whoever loads
+in vain what another one has computed meanwhile."""
 FORWARDED_S = 0.5
 """Launchers forward what was printed; when a job is aborted they may lose what they have not read by then."""
 
@@ -262,7 +267,8 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
     fixed, directory = _where(asked, problem, team.n_workers)
     team.begin(Orders(problem, fixed, directory, asked.cache_bytes, asked.threads, options.lease))
     provenance = {} if options.anonymous else _provenance(n_ranks, asked)
-    with claim(directory, problem, fixed, provenance) as store:
+    frontier_only = asked.keep != KEEP[0]
+    with claim(directory, problem, fixed, provenance, KEPT_LAYERS + 1 if frontier_only else None) as store:
         classes = store.partition.classes
         log.info(
             "%s G=%s classes=%d ranks=%d threads=%d cache=%s store=%s",
@@ -270,10 +276,17 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
             ",".join(_names(problem, fixed)) or "-", len(classes), n_ranks, asked.threads, asked.cache, directory,
         )  # fmt: skip
         try:
-            done = _sound(team, store)
+            done = _sound(team, store, frontier_only=frontier_only)
             schedule = Schedule.of(store.partition, done, asked.threads)
+            frontier = Frontier(schedule, store, frontier_only)
             with closing(Progress(schedule, store)) as progress:
-                team.run(schedule, progress)
+
+                def look() -> None:
+                    frontier.advance()
+                    progress()
+
+                team.run(schedule, look)
+                frontier.advance()
         finally:
             usage = team.dismiss()
         n_computed = len(classes) - len(done)
@@ -310,17 +323,52 @@ def _where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int
     return fixed, asked.directory(fixed)
 
 
-def _sound(team: Team | Alone, store: Store) -> Sequence[ClassId]:
-    """The classes that need not be computed again; what is damaged goes."""
-    committed = store.committed
-    sound = team.check(store, committed)
+class Frontier:
+    """Drops the layers of a table that nothing to come reads, if that is wanted."""
+
+    def __init__(self, schedule: Schedule, store: Store, wanted: bool) -> None:
+        self._schedule = schedule
+        self._store = store
+        self._n_done = 0
+        dropped = store.dropped if wanted else ()
+        self._kept = deque(cls for cls in store.partition.classes if wanted and cls not in dropped)
+
+    def advance(self) -> None:
+        """Drop what can go by now."""
+        classes, layer = self._store.partition.classes, self._store.partition.layer
+        while self._kept and self._n_done < len(classes) and classes[self._n_done] in self._schedule.done:
+            self._n_done += 1
+        lowest = layer(classes[min(self._n_done, len(classes) - 1)])  # that is being computed
+        while self._kept and layer(self._kept[0]) < lowest - KEPT_LAYERS + 1:
+            self._store.drop(self._kept.popleft())
+
+
+def _sound(team: Team | Alone, store: Store, *, frontier_only: bool) -> Sequence[ClassId]:
+    """The classes that need not be computed again; what is damaged goes, and what was dropped and is needed."""
+    committed, dropped = store.committed, store.dropped
+    sound = team.check(store, [cls for cls in committed if cls not in dropped])
     if not committed:
         return []
-    for cls in set(committed) - set(sound):
-        log.warning("class %s is damaged and will be computed again", store.place(cls).name)
+    done, users = set(sound), _users(store.partition)
+    if frontier_only:
+        for cls in reversed(committed):  # whoever reads it comes after it
+            if cls in dropped and all(user in done for user in users[cls]):
+                done.add(cls)
+    for cls in set(committed) - done:
+        if cls not in dropped:
+            log.warning("class %s is damaged and will be computed again", store.place(cls).name)
         store.remove(cls)
-    log.info("found=%d damaged=%d", len(sound), len(committed) - len(sound))
-    return sound
+    again = len(dropped - done)
+    log.info("found=%d damaged=%d dropped=%d", len(done), len(committed) - len(done) - again, again)
+    return sorted(done)
+
+
+def _users(partition: Partition) -> dict[ClassId, list[ClassId]]:
+    users: dict[ClassId, list[ClassId]] = {cls: [] for cls in partition.classes}
+    for cls in partition.classes:
+        for other in partition.dependencies(cls):
+            users[other].append(cls)
+    return users
 
 
 def _provenance(n_ranks: int, asked: Computation) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from yahtzee_cluster.computation import Computation, parse_bytes, parse_count
+from yahtzee_cluster.computation import KEEP, Computation, parse_bytes, parse_count
 from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import OBJECTIVES, WITHOUT_TARGET
@@ -71,6 +71,7 @@ class Job(Computation):
             "cache": fields.optional_text("cache"),
             "threads": fields.integer("threads", None, low=1, high=MAX_COUNT),
             "store": fields.optional_text("store"),
+            "keep": fields.choice("keep", KEEP, None) if "keep" in fields.table else None,
         }
         if given["rules"] is not None and given["rules"].endswith(".toml"):
             given["rules"] = str(Path(path).parent / given["rules"])

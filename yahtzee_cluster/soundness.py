@@ -58,7 +58,7 @@ def verify(
     judge: Callable[[int, np.random.Generator], Judgements] | None = None,
 ) -> Verdict:
     """Look at everything that is there; where a table is complete, have a sample judged, by the problem if need be."""
-    there = set(store.committed)
+    there = set(store.committed) - store.dropped
     missing = [cls for cls in store.partition.classes if cls not in there]
     complaints = []
     for cls in store.partition.classes:

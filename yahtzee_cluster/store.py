@@ -44,6 +44,7 @@ CHUNK_VALUES = 1 << 17
 HUGE_BYTES = 1 << 21
 """From here on memory is asked for in huge pages, which come several times as fast."""
 SHARD = "c.0"
+DROPPED = "dropped"
 """The one file with values that a class has."""
 Memory = Callable[[int], NDArray[np.float64]]
 """What room for so many values comes from."""
@@ -237,9 +238,22 @@ class Store:
 
     def _damaged(self, cls: ClassId, problem: object) -> DamagedError:
         place = self.place(cls)
+        if (place / DROPPED).exists():
+            return DamagedError(f"{place}: was dropped when nothing to come read it; run its job with --keep all")
         if not place.exists():
             return DamagedError(f"{place}: is not there: the table is not finished; run its job again, and it goes on")
         return DamagedError(f"{place}: {problem}; run its job again, and it is computed anew")
+
+    def drop(self, cls: ClassId) -> None:
+        """Take the values of a class off the disk, and leave its digest: nothing to come reads them."""
+        place = self.place(cls)
+        (place / DROPPED).touch()  # first: a class that lost its values is damaged, unless it says so
+        (place / SHARD).unlink(missing_ok=True)
+
+    @property
+    def dropped(self) -> set[ClassId]:
+        """The classes that were on disk once, and of which only their digests are left."""
+        return {cls for cls in self.committed if (self.place(cls) / DROPPED).exists()}
 
     def remove(self, cls: ClassId) -> None:
         """Take a class off the disk, as a whole."""
@@ -439,10 +453,12 @@ def _json(value: object) -> str:
 
 
 @contextmanager
-def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, Any]) -> Iterator[Store]:
+def claim(
+    path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, Any], n_layers: int | None = None
+) -> Iterator[Store]:
     """The table of a problem in a directory, begun if it is not there, for one run at a time.
 
-    Without provenance, nothing on disk says where it runs.
+    Without provenance, nothing on disk says where it runs. So many layers will be kept at a time, or all of them.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -452,7 +468,7 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
             store = Store(path, problem.partition(fixed))
             header = read_header(path)
             if header is None:
-                _check_room(store, [])
+                _check_room(store, [], n_layers)
             else:
                 _compare(path, header, problem, fixed)
             try:
@@ -460,7 +476,7 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
                 if header is None:
                     _begin(store, problem, provenance)
                 else:
-                    _check_room(store, store.committed)
+                    _check_room(store, store.committed, n_layers)
                 yield store
             finally:
                 with suppress(OSError):  # as when a rank that outlives the run writes on
@@ -471,10 +487,14 @@ def claim(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, 
         raise StoreError(f"{where}: {error.strerror or error}") from error
 
 
-def _check_room(store: Store, committed: Collection[ClassId]) -> None:
+def _check_room(store: Store, committed: Collection[ClassId], n_layers: int | None) -> None:
     """Refuse a file system on which what is missing of a table has no room."""
-    there = set(committed)
-    missing = sum(8 * n_values for cls, n_values in store.partition.n_values.items() if cls not in there)
+    there, partition = set(committed), store.partition
+    layers = [0] * (partition.n_elements + 1)
+    for cls, n_values in partition.n_values.items():
+        layers[partition.layer(cls)] += 0 if cls in there else 8 * n_values
+    at_once = n_layers or len(layers)
+    missing = max(sum(layers[first : first + at_once]) for first in range(len(layers)))
     disk = shutil.disk_usage(store.path)
     if disk.free < 1.01 * missing and disk.total:  # not every file system says how large it is
         raise StoreRefusedError(

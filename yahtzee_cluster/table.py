@@ -39,7 +39,7 @@ class Table:
     @cached_property
     def missing(self) -> list[ClassId]:
         """The classes that are not there yet."""
-        there = set(self.store.committed)
+        there = set(self.store.committed) - self.store.dropped
         return [cls for cls in self.store.partition.classes if cls not in there]
 
     def row(self, anchor: Anchor, quantity: int = 0) -> NDArray[np.float64]:
