@@ -45,6 +45,24 @@ def test_the_thesis_case() -> None:
     assert found["advised"] in {row["n_fixed"] for row in rows if row["fits"]}
 
 
+def test_scaling() -> None:
+    """For one G, the same forecasts as for that G on so many ranks; nothing gets longer without the disk in the way."""
+    flags = ["--rules", "yacht", "--target", "300", "--G", "3"]
+    found = planned(*flags, "--scaling")
+    assert found["ranks"] == [1 << n for n in range(1, 11)]
+    assert (found["rules"], found["objective"], found["target"]) == ("yacht", "maxprob", 300)
+    for n_ranks in (4, 16):
+        row = planned(*flags, "--ranks", str(n_ranks))["rows"][3]
+        assert (row["G"], row["classes"]) == (found["G"], found["classes"])
+        assert row["forecast"] == found["forecasts"][found["ranks"].index(n_ranks)]
+    shown = plan(*flags, "--scaling").stdout.splitlines()
+    assert shown[0] == "yacht, maxprob, target 300"
+    assert len(shown) == 6 + 10
+    refused = plan(*flags, "--scaling", "--cache", "100KB")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "--cache 100KB is too small for |G| = 3" in refused.stderr
+
+
 def test_weights_are_counted_right() -> None:
     """What scales say of a fixed set is what its classes and their dependencies add up to."""
     scales = Scales(YACHT)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
 
 import numpy as np
+from numpy.typing import NDArray
 
 from yahtzee_cluster.cache import Cache
-from yahtzee_cluster.partition import Partition
+from yahtzee_cluster.partition import Partition, Subsets
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.schedule import Event, Joined, Schedule
 from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write, bytes_at_once
@@ -44,11 +46,21 @@ class Scales:
 
     def __init__(self, problem: Recurrence) -> None:
         self.n_elements = len(problem.element_names)
-        subsets = np.arange(1 << self.n_elements)
-        self._subsets = subsets[problem.exist(subsets)]
-        self._layers = np.bitwise_count(self._subsets).astype(np.int64)
-        self._sizes = problem.sizes(self._subsets).astype(float)
+        self._problem = problem
         self._best_order: list[int] = []
+
+    @cached_property
+    def _subsets(self) -> Subsets:
+        subsets = np.arange(1 << self.n_elements)
+        return subsets[self._problem.exist(subsets)]
+
+    @cached_property
+    def _layers(self) -> NDArray[np.int64]:
+        return np.bitwise_count(self._subsets).astype(np.int64)
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.float64]:
+        return self._problem.sizes(self._subsets).astype(float)
 
     @property
     def n_values(self) -> int:

@@ -12,7 +12,7 @@ from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.forecast import Costs
 from yahtzee_cluster.job import Job
 from yahtzee_cluster.output import Parser, say
-from yahtzee_cluster.planning import as_json, as_text, calibrate, make_plan, plot
+from yahtzee_cluster.planning import as_json, as_text, calibrate, make_plan, make_scaling, plot, scaling_as_text
 
 PROGRAM = "python -m yahtzee_cluster.plan"
 
@@ -28,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_flags(parser, Job)
     parser.add_argument("--ranks", type=parse_count, default=3, metavar="N", help="with the master (default: 3)")
     parser.add_argument(
+        "--scaling", action="store_true", help="for one G, the job's own, the time on 2 to 1,024 ranks instead"
+    )
+    parser.add_argument(
         "--calibrate", action="store_true", help="measure the costs here instead of taking those built in"
     )
     parser.add_argument("--plot", metavar="FILE", help="draw memory and reads against |G| into a file (svg, png, pdf)")
@@ -36,7 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments)
         job = Job.of(options)
         problem = job.problem()
-        plan = make_plan(job, problem, options.ranks, calibrate(problem, job) if options.calibrate else Costs())
+        costs = calibrate(problem, job) if options.calibrate else Costs()
+        if options.scaling:
+            scaling = make_scaling(job, problem, costs)
+            return say(PROGRAM, json.dumps(as_json(scaling)) if options.json else "\n".join(scaling_as_text(scaling)))
+        plan = make_plan(job, problem, options.ranks, costs)
         if options.plot:
             plot(plan, Path(options.plot))
     except YahtzeeClusterError as error:

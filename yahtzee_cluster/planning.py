@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from yahtzee_cluster.computation import Computation
+from yahtzee_cluster.computation import Computation, fixed_set
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.forecast import FIXED_BYTES, Costs, Forecast, Scales, needed_bytes, shortest, simulate
 from yahtzee_cluster.partition import cache_values, reads_per_value
@@ -79,6 +79,62 @@ def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, costs: Cost
     )
 
 
+@dataclass(frozen=True)
+class Scaling:
+    """How a run with one fixed set goes on more and more ranks."""
+
+    about: dict[str, Any]
+    G: list[str]
+    classes: int
+    table_bytes: int
+    needed_bytes: int
+    """The smallest cache that will do."""
+    cache_bytes: int
+    fixed_bytes: int
+    costs: Costs
+    ranks: list[int]
+    forecasts: list[Forecast]
+
+
+def make_scaling(asked: Computation, problem: Recurrence, costs: Costs) -> Scaling:
+    """On 2 to 1,024 ranks, twice as many each time."""
+    ranks = [1 << n for n in range(1, 11)]
+    fixed = fixed_set(asked, problem, ranks[0])
+    partition = problem.partition(fixed)
+    return Scaling(
+        about=dict(asked.about),
+        G=[name for i, name in enumerate(problem.element_names) if fixed >> i & 1],
+        classes=len(partition.classes),
+        table_bytes=8 * sum(partition.n_values.values()),
+        needed_bytes=needed_bytes(partition),
+        cache_bytes=asked.cache_bytes,
+        fixed_bytes=FIXED_BYTES,
+        costs=costs,
+        ranks=ranks,
+        forecasts=[simulate(partition, n - 1, asked.cache_bytes, costs, asked.threads) for n in ranks],
+    )
+
+
+def scaling_as_text(scaling: Scaling) -> list[str]:
+    """Line by line, for people."""
+    cache = f"{_size(scaling.cache_bytes)} of cache for each rank, of which {_size(scaling.needed_bytes)}"
+    lines = [
+        _title(scaling.about),
+        f"G          {', '.join(scaling.G) or 'nothing'}: {scaling.classes:,} classes",
+        f"table      {_size(scaling.table_bytes)} on disk",
+        f"memory     {cache} would do, and {_size(scaling.fixed_bytes)} besides",
+        "",
+        f"{'ranks':>5}  {'time':>12}  {'idle':>5}  {'efficiency':>10}  {'read':>9}  {'memory in all':>13}",
+    ]
+    for n_ranks, forecast in zip(scaling.ranks, scaling.forecasts, strict=True):
+        memory = n_ranks * (scaling.cache_bytes + scaling.fixed_bytes)
+        lines.append(
+            f"{n_ranks:>5}  {forecast.makespan_s:>10.2f} s  {forecast.idle:>5.0%}  {forecast.efficiency:>10.0%}  "
+            f"{_size(forecast.bytes_read):>9}  {_size(memory):>13}"
+        )
+    return lines
+
+
 def _row(asked: Computation, problem: Recurrence, scales: Scales, n_fixed: int, n_workers: int, costs: Costs) -> Row:
     fixed = scales.pick(n_fixed)
     weight = scales.weigh(fixed)
@@ -105,17 +161,19 @@ def _row(asked: Computation, problem: Recurrence, scales: Scales, n_fixed: int, 
 # ------------------------------------------------------------------------------------------ what it is shown as
 
 
-def as_json(plan: Plan) -> dict[str, Any]:
+def as_json(plan: Plan | Scaling) -> dict[str, Any]:
     """In terms of JSON."""
     listed = asdict(plan)
-    for row, shown in zip(plan.rows, listed["rows"], strict=True):
-        if row.forecast:
-            shown["forecast"] |= {"efficiency": row.forecast.efficiency, "idle": row.forecast.idle}
+    forecasts = [row.forecast for row in plan.rows] if isinstance(plan, Plan) else plan.forecasts
+    told = [row["forecast"] for row in listed["rows"]] if isinstance(plan, Plan) else listed["forecasts"]
+    for forecast, shown in zip(forecasts, told, strict=True):
+        if forecast:
+            shown |= {"efficiency": forecast.efficiency, "idle": forecast.idle}
     return {**listed.pop("about"), **listed}
 
 
-def _title(plan: Plan) -> str:
-    told = {key: value for key, value in plan.about.items() if value is not None}
+def _title(about: Mapping[str, Any]) -> str:
+    told = {key: value for key, value in about.items() if value is not None}
     return ", ".join(value if isinstance(value, str) else f"{key} {value}" for key, value in told.items())
 
 
@@ -124,7 +182,7 @@ def as_text(plan: Plan) -> list[str]:
     rank_bytes = plan.cache_bytes + plan.fixed_bytes
     cache = f"a cache of {_size(plan.cache_bytes)}, and {_size(plan.fixed_bytes)} besides"
     lines = [
-        _title(plan),
+        _title(plan.about),
         f"table      {_size(plan.table_bytes)} on disk ({_size(plan.thesis_table_bytes)} with every subset as large)",
         f"memory     {_size(rank_bytes)} for each of {plan.ranks} ranks: {cache}",
         "",
@@ -183,7 +241,7 @@ def plot(plan: Plan, file: Path) -> None:
     reads.set_ylabel("values read for each value of the table")
     memory.legend()
     reads.legend()
-    figure.suptitle(_title(plan))
+    figure.suptitle(_title(plan.about))
     try:
         figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
     except (OSError, ValueError) as error:
@@ -205,7 +263,8 @@ def calibrate(problem: Recurrence, asked: Computation) -> Costs:
     solve = problem.solver()
     solve(block.share(0, 1), below)
     solve_s = _seconds(lambda: solve(block, below))
-    value_s = max(solve_s - n * Costs.subset_s, solve_s / 10) / max(1, len(block.values))
+    subset_s = min(Costs.subset_s, solve_s / n / 2)
+    value_s = (solve_s - n * subset_s) / max(1, len(block.values))
 
     parent = next(path for path in [*Path(asked.store or "runs").absolute().parents] if path.is_dir())
     with tempfile.TemporaryDirectory(dir=parent) as directory:
@@ -220,6 +279,7 @@ def calibrate(problem: Recurrence, asked: Computation) -> Costs:
     return replace(
         Costs(),
         value_s=value_s,
+        subset_s=subset_s,
         commit_s=commit_s,
         disk_read_bytes_per_s=n_bytes / read_s,
         disk_write_bytes_per_s=n_bytes / max(write_s - commit_s, n_bytes / FASTEST_DISK),
