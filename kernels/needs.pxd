@@ -27,6 +27,11 @@ cdef class Followed(Needs):
     cdef uint16_t[::1] decided
 
 
+cdef class Utility(Needs):
+    cdef bint falls
+    cdef double above
+
+
 cdef class Player(Needs):
     cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil
 

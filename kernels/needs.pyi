@@ -12,6 +12,17 @@ class Needs:
     def __init__(self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64]) -> None: ...
     def solve(self, free: int, successors: Sequence[NDArray[np.float64] | None], out: NDArray[np.float64]) -> None: ...
 
+class Utility(Needs):
+    def __init__(
+        self,
+        turn: Turn,
+        anchors: Anchors,
+        length: NDArray[np.int32],
+        offset: NDArray[np.int64],
+        falls: bool,
+        above: float,
+    ) -> None: ...
+
 class Player(Needs): ...
 
 class Scores(Player):

@@ -133,6 +133,34 @@ cdef class Followed(Needs):
         turn.run.follow(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, n, &self.decided[0], 1, outs)
 
 
+cdef class Utility(Needs):
+    """What playing on is worth to who wants the final score to be worth most: one lane for each score so far, from 0 on.
+
+    `falls` says that more points may be worth less; `above` is what stands right of a row, where no game comes to.
+    """
+
+    def __cinit__(self, Turn turn not None, anchors, length, offset, bint falls, double above):
+        self.falls = falls
+        self.above = above
+
+    cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
+        turn.prepare(free, chip, not self.falls)
+        turn.criteria.n = 1
+
+    cdef void look_up(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
+        cdef Py_ssize_t to = 0
+        cdef int o, c, paid
+        for o in range(turn.n_outcomes):
+            c = turn.outcomes[o].category
+            if not free >> c & 1:
+                continue
+            paid = turn.outcomes[o].points
+            if self.layout.lead(&turn.outcomes[o], free, chip, lane, &to):
+                paid += self.layout.bonus
+            turn.criteria.sources[0][o] = yc_source(reads[c] + self.offsets[to], paid, self.lengths[to], 0.0, self.above,
+                                                    0.0, 0.0)
+
+
 cdef class Player(Needs):
     """Probabilities under a strategy that decides by the need; what it decides, too."""
 

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.computation import KEEP, Computation, parse_bytes, parse_count
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
+from yahtzee_cluster.games import play_for_mean
 from yahtzee_cluster.kernels.turn import instruction_sets
-from yahtzee_cluster.objectives import OBJECTIVES, WITHOUT_TARGET
+from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
 from yahtzee_cluster.objectives.race import Race, opening
 from yahtzee_cluster.objectives.scorecards import Scorecards
+from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import load_rules
 from yahtzee_cluster.store import Store
@@ -28,16 +32,27 @@ class Job(Computation):
     objective: str = "maxprob"
     rules: str = "yahtzee"
     target: int = 800
+    goal: str | None = None
+    """With objective utility: what every final score is worth."""
 
     def problem(self) -> Recurrence:
         """What is to be computed."""
-        return OBJECTIVES[self.objective](load_rules(self.rules), self.target)
+        rules = load_rules(self.rules)
+        if self.objective != "utility":
+            if self.goal is not None:
+                raise UsageError("goal: only --objective utility has one")
+            return OBJECTIVES[self.objective](rules, self.target)
+        if self.goal is None:
+            raise UsageError("goal: say what a final score is worth: reach:N, beat:K, beat-all:K or power:P")
+        opponent = play_for_mean(rules).curve if self.goal.startswith("beat") else None
+        worth = worth_of(self.goal, opponent, Utility.count_scores(rules))
+        return Utility(rules, self.goal, tuple(worth.tolist()))
 
     @property
     def about(self) -> dict[str, Any]:
         """The game, what it is played for, and how far."""
         target = None if self.objective in WITHOUT_TARGET else self.target
-        return {"rules": Path(self.rules).stem, "objective": self.objective, "target": target}
+        return {"rules": Path(self.rules).stem, "objective": self.objective, "goal": self.goal, "target": target}
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -49,8 +64,14 @@ class Job(Computation):
         """The flags that describe the table."""
         default, add = cls(), parser.add_argument
         add("--job", metavar="FILE", help="take all of this from a TOML file; flags go before it")
-        add("--objective", choices=OBJECTIVES, help=f"what to compute (default: {default.objective})")
+        add("--objective", choices=CHOICES, help=f"what to compute (default: {default.objective})")
         add("--rules", metavar="NAME|FILE", help=f"a rule set by name, or a TOML file (default: {default.rules})")
+        add(
+            "--goal",
+            metavar="GOAL",
+            help="for --objective utility, what a final score is worth: reach:N; beat:K, to have more than each of K "
+            "who play for the highest expected score, a tie counted half; beat-all:K, a tie lost; power:P of the score",
+        )
         add("--target", type=parse_count, metavar="N", help=f"the highest score asked for (default: {default.target})")
 
     @classmethod
@@ -64,7 +85,8 @@ class Job(Computation):
         """The job that a TOML file describes; a file of rules is looked for beside it."""
         fields = Fields(read_toml(path), path, known=cls.names())
         given: dict[str, Any] = {
-            "objective": fields.choice("objective", tuple(OBJECTIVES), None) if "objective" in fields.table else None,
+            "objective": fields.choice("objective", CHOICES, None) if "objective" in fields.table else None,
+            "goal": fields.optional_text("goal"),
             "rules": fields.optional_text("rules"),
             "target": fields.integer("target", None, low=1, high=MAX_COUNT),
             "G": _fixed_text(fields),
@@ -84,6 +106,9 @@ class Job(Computation):
         if isinstance(problem, Race):
             return _opening(problem, store)
         assert isinstance(problem, Scorecards)
+        if isinstance(problem, Utility):
+            table = Table(store.path, problem, store.partition.fixed)
+            return [f"worth      {table.worth(Anchor(problem.rules.all_free, 0, chip=False), 0):.9f}  ({problem.goal})"]
         return _result(Table(store.path, problem, store.partition.fixed))
 
 

@@ -175,6 +175,24 @@ def maxprob(rules: Rules) -> Callable[[int, int, bool, int], float]:
     return from_anchor
 
 
+def utility(rules: Rules, worth: Callable[[int], float]) -> Callable[[int, int, bool, int], float]:
+    """The highest expected worth of the final score, when so many points have been scored already."""
+
+    @cache
+    def from_anchor(free: int, upper: int, chip: bool, score: int) -> float:
+        if not free:
+            return worth(score)
+
+        def options(roll: Roll) -> Iterable[Row]:
+            for play in rules.plays(free, chip, roll):
+                anchor, points = after(rules, free, upper, play)
+                yield (from_anchor(*anchor, score + points),)
+
+        return best_turn(options)[0]
+
+    return from_anchor
+
+
 def race(rules: Rules) -> Callable[[tuple[int, int, bool], tuple[int, int, bool], int], Row]:
     """The value of a race for the first player, and how likely a win is: both cards, and the first one's lead.
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError, printable
 from yahtzee_cluster.fields import MAX_COUNT, Fields
-from yahtzee_cluster.objectives import OBJECTIVES
+from yahtzee_cluster.objectives import CHOICES, OBJECTIVES
 from yahtzee_cluster.objectives.expected import Expected, std_of
 from yahtzee_cluster.objectives.probabilities import Probabilities, Scores
 from yahtzee_cluster.objectives.scorecards import Scorecards
+from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import as_published, rules_of
 from yahtzee_cluster.store import Store, StoreError, read_header
@@ -61,6 +62,16 @@ class Table:
         if need <= 0:
             return 1.0
         return float(row[need - 1]) if need <= len(row) else 0.0
+
+    def worth(self, anchor: Anchor, score: int) -> float:
+        """In a table of some utility: what playing on is worth, with so many points so far."""
+        if not isinstance(self.problem, Utility):
+            raise UsageError(f"{self.path}: holds {self.objective}, not what final scores are worth")
+        row = self.problem.row(self.problem.anchors.reachable(anchor))
+        if not 0 <= score < row.stop - row.start:
+            raise UsageError(f"score: no game comes to {score} points here, only to 0 to {row.stop - row.start - 1}")
+        at = self.store.start(anchor.free) + row.start + score
+        return float(self.store.row(self.store.partition.class_of(anchor.free), at, at + 1)[0])
 
     def curve(self) -> NDArray[np.float64]:
         """The probability to score at least s from the start, for s = 0 … target."""
@@ -140,13 +151,18 @@ def open_table(path: str | Path) -> Table:
 
 def _problem(identity: dict[str, Any], source: str) -> Scorecards:
     """The problem that a header names, as far as it can be trusted to be one."""
-    fields = Fields(identity, source, known=("objective", "rules", "target"))
+    fields = Fields(identity, source, known=("objective", "rules", "target", "goal", "worth"))
     rules = identity.get("rules")
     if not isinstance(rules, dict):
         raise fields.error("rules", "expected a table", rules)
-    make = OBJECTIVES[fields.choice("objective", tuple(OBJECTIVES), None)]
+    objective = fields.choice("objective", CHOICES, None)
     game = as_published(rules_of(rules, f"{source}: rules"))
-    problem = make(game, fields.integer("target", 1, low=1, high=MAX_COUNT))
+    if objective == "utility":
+        worth = identity.get("worth")
+        if not isinstance(worth, list) or not all(isinstance(value, float) for value in worth):
+            raise fields.error("worth", "expected a list of numbers", worth)
+        return Utility(game, fields.text("goal"), tuple(worth))
+    problem = OBJECTIVES[objective](game, fields.integer("target", 1, low=1, high=MAX_COUNT))
     if not isinstance(problem, Scorecards):
         raise UsageError(f"{printable(source)}: holds the table of two players, which `run` says the value of")
     return problem

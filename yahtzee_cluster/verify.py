@@ -15,6 +15,7 @@ from yahtzee_cluster import reference, soundness
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.objectives.expected import Expected, moments_after
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores
+from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.soundness import Judgements, Verdict
 from yahtzee_cluster.table import Table
 
@@ -40,6 +41,13 @@ def _judged(table: Table, n_sampled: int, random: np.random.Generator) -> Judgem
             if isinstance(table.problem, Scores):
                 both = zip(MOMENTS, table.moments(anchor, need), judge.scores(anchor, need), strict=True)
                 yield from ((f"{anchor}, need {need}, {name}", stored, judged) for name, stored, judged in both)
+    elif isinstance(table.problem, Utility):
+        lengths = table.problem.lengths
+        lengths = np.where(np.arange(len(lengths)) < table.problem.anchors.place[1, 0], 0, lengths)
+        for place in random.choice(np.flatnonzero(lengths), n_sampled):
+            # No game comes to a score that is too high for all that was scored before the last box.
+            anchor, score = table.problem.anchors.anchor(int(place)), int(random.integers(0, lengths[place] // 2 + 1))
+            yield f"{anchor}, score {score}", table.worth(anchor, score), judge.utility(anchor, score)
     elif isinstance(table.problem, Expected):
         places = np.flatnonzero(table.problem.anchors.exists)
         for place in random.choice(places[places >= table.problem.anchors.places(1).start], n_sampled):
@@ -99,6 +107,15 @@ class Judge:
 
         _, mean, second = reference.best_turn(options)
         return mean, second
+
+    def utility(self, anchor: Anchor, score: int) -> float:
+        """What playing on is worth, with so many points so far."""
+
+        def options(roll: reference.Roll) -> Iterable[reference.Row]:
+            for after, points in self._plays(anchor, roll):
+                yield (self._table.worth(after, score + points),)
+
+        return reference.best_turn(options)[0]
 
     def moments(self, anchor: Anchor) -> reference.Row:
         """Mean and second moment from an anchor."""

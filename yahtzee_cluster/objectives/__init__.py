@@ -21,5 +21,8 @@ OBJECTIVES: dict[str, Callable[[Rules, int], Recurrence]] = {
 }
 """By name; with a game and a target, each makes a problem."""
 
-WITHOUT_TARGET = {"expected", "race", "race-wins"}
+CHOICES = (*OBJECTIVES, "utility")
+"""All of them; what a final score is worth to `utility` is no target."""
+
+WITHOUT_TARGET = {"expected", "race", "race-wins", "utility"}
 """Those to which the target makes no difference."""

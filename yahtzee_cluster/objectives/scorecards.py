@@ -43,7 +43,9 @@ class Scorecards(Recurrence):
         """The turn of the game, for one thread."""
         return Turn(self._moves, self._isa)
 
-    def each_set(self, solve: Callable[[int, list[Values | None], Values], None]) -> Solver:
+    def each_set(
+        self, solve: Callable[[int, list[Values | None], Values], None], at_the_end: Values | float = 0.0
+    ) -> Solver:
         """A solver out of a kernel that takes one set of free categories, and the values of its successors."""
         n_elements = len(self.element_names)
 
@@ -51,7 +53,7 @@ class Scorecards(Recurrence):
             for free in block.subsets.tolist():
                 values = block[free]
                 if not free:
-                    values[:] = 0.0  # the game is over
+                    values[:] = at_the_end
                     continue
                 successors: list[Values | None] = [None] * n_elements
                 for category in range(n_elements):

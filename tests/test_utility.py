@@ -1,0 +1,138 @@
+"""Any goal for one player: small games against the judge, and goals that other tables know the value of."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import SMALL
+from launch import command, compute, mpirun
+
+from yahtzee_cluster import reference
+from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.games import play_for_mean
+from yahtzee_cluster.job import Job
+from yahtzee_cluster.objectives.expected import solve_expected
+from yahtzee_cluster.objectives.utility import Utility, worth_of
+from yahtzee_cluster.rules import Rules, load_rules, parse_rules
+from yahtzee_cluster.table import Table, open_table
+from yahtzee_cluster.verify import verify
+
+
+def solved(rules: Rules, goal: str, path: Path) -> Table:
+    problem = Job(rules=rules.name, objective="utility", goal=goal).problem() if rules.name == "yacht" else None
+    compute(path, problem or utility(rules, goal), 0b11)
+    return open_table(path)
+
+
+def utility(rules: Rules, goal: str) -> Utility:
+    n_scores = Utility.count_scores(rules)
+    return Utility(rules, goal, tuple(worth_of(goal, play_for_mean(rules).curve, n_scores).tolist()))
+
+
+@pytest.mark.parametrize(
+    ("name", "goal"),
+    [(name, "odd") for name in sorted(SMALL)]
+    + [("exact", goal) for goal in ("beat:1", "beat-all:2", "power:0.5", "reach:9")],
+)
+def test_utilities_are_the_judge_s(name: str, goal: str, tmp_path: Path) -> None:
+    """From every sampled state and score, the worth is what trying out everything finds; more may be worth less."""
+    rules = parse_rules(SMALL[name], name)
+    if goal == "odd":
+        worth = np.random.default_rng(5).normal(size=Utility.count_scores(rules))
+        problem = Utility(rules, goal, tuple(worth.tolist()))
+    else:
+        problem = utility(rules, goal)
+    compute(tmp_path, problem, 0b11)
+    table = open_table(tmp_path)
+    judge = reference.utility(rules, lambda score: problem.worth[score])
+    assert table.worth(Anchor(rules.all_free, 0, False), 0) == pytest.approx(
+        judge(rules.all_free, 0, False, 0), rel=1e-11, abs=1e-13
+    )
+    verdict = verify(table, n_sampled=10, seed=2)
+    assert verdict.complaints == ()
+    assert verdict.n_judged == 10
+
+
+def test_goals_that_other_tables_know(tmp_path: Path) -> None:
+    """To reach a score is MaxProb, the score itself is the expected score; a best reply wins more than it loses."""
+    rules = load_rules("yacht")
+    start = Anchor(rules.all_free, 0, False)
+    expected = solve_expected(rules)
+    linear = solved(rules, "power:1", tmp_path / "linear")
+    assert linear.worth(start, 0) == pytest.approx(expected.mean[expected.start], rel=1e-12)
+    result = mpirun(3, ["-m", "yahtzee_cluster.run", "--rules", "yacht", "--target", 200, "--store", tmp_path / "max"])
+    assert result.returncode == 0
+    reach = solved(rules, "reach:200", tmp_path / "reach")
+    assert reach.worth(start, 0) == pytest.approx(open_table(tmp_path / "max").value(start, 200), rel=1e-12)
+    assert reach.worth(Anchor(0b111, 0, False), 150) == pytest.approx(
+        open_table(tmp_path / "max").value(Anchor(0b111, 0, False), 50), rel=1e-12
+    )
+    beat, outright = (solved(rules, goal, tmp_path / goal) for goal in ("beat:1", "beat-all:1"))
+    assert 0.5 < beat.worth(start, 0) < 0.52
+    assert outright.worth(start, 0) < beat.worth(start, 0)
+    against_three = solved(rules, "beat:3", tmp_path / "three")
+    assert 0.25 < against_three.worth(start, 0) < 0.3
+
+
+def test_worth_of_scores() -> None:
+    """What is beaten, and by how many, is counted right: against two with the same die, by hand."""
+    curve = np.array([1.0, 1.0, 0.5])  # one point or two, equally likely
+    assert worth_of("beat:1", curve, 4).tolist() == [0.0, 0.25, 0.75, 1.0]
+    assert worth_of("beat-all:1", curve, 4).tolist() == [0.0, 0.0, 0.5, 1.0]
+    assert worth_of("beat:2", curve, 4).tolist() == [0.0, 0.125, 0.625, 1.0]
+    assert worth_of("reach:2", None, 4).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert worth_of("power:2", None, 4).tolist() == [0.0, 1.0, 4.0, 9.0]
+
+
+def test_as_a_job(tmp_path: Path) -> None:
+    """The same bytes for any ranks and G; the worth is printed, and the table knows its goal."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text(SMALL["free"])
+    digests, shown = set(), set()
+    for n_ranks, fixed in ((1, "0"), (3, "2")):
+        store = tmp_path / f"{n_ranks}"
+        flags = ["--rules", rules, "--objective", "utility", "--goal", "beat:1", "--G", fixed, "--store", store]
+        result = mpirun(n_ranks, ["-m", "yahtzee_cluster.run", *flags])
+        assert result.returncode == 0, result.stderr
+        digests |= {line for line in result.stdout.splitlines() if line.startswith("sha256")}
+        shown |= {line for line in result.stdout.splitlines() if line.startswith("worth")}
+    assert len(digests) == len(shown) == 1
+    start = Anchor(0b1111, 0, False)
+    assert float(shown.pop().split()[1]) == pytest.approx(open_table(tmp_path / "3").worth(start, 0), abs=1e-9)
+    status = json.loads(command("status", "--store", tmp_path / "3", "--json").stdout)
+    assert (status["objective"], status["values"] > 0) == ("utility", True)
+    assert command("verify", "--store", tmp_path / "3").returncode == 0
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).resolve().parent.parent / "jobs").glob("*.toml")))
+def test_every_job_file_makes_a_problem(path: Path) -> None:
+    """Every file in jobs/ describes something that can be computed."""
+    job = Job.read(str(path))
+    assert job.overridden({"rules": "yacht", "G": "auto"}).problem().element_names
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """Goals that mean nothing are refused in one line."""
+    flags = ["--objective", "utility", "--rules", "yacht", "--store", tmp_path]
+    for more, complaint in (
+        ([], "goal: say what a final score is worth: reach:N, beat:K, beat-all:K or power:P"),
+        (["--goal", "win"], "goal: expected reach:N, beat:K, beat-all:K or power:P, found 'win'"),
+        (["--goal", "beat:0"], "goal: expected reach:N"),
+        (["--goal", "power:-1"], "goal: expected reach:N"),
+        (["--goal", "power:nan"], "goal: expected reach:N"),
+        (["--goal", "reach:1", "--objective", "maxprob"], "goal: only --objective utility has one"),
+    ):
+        result = mpirun(1, ["-m", "yahtzee_cluster.run", *flags, *more])
+        assert (result.returncode, result.stdout) == (2, ""), result.stderr
+        assert complaint in result.stderr
+    rules = parse_rules(SMALL["exact"], "exact")
+    wrong: list[tuple[Any, str]] = [((0.0,), "expected what"), ((float("inf"),) * 25, "expected")]
+    for worth, complaint in wrong:
+        with pytest.raises(UsageError, match=complaint):
+            Utility(rules, "odd", worth)
+    table = solved(rules, "reach:3", tmp_path / "table")
+    with pytest.raises(UsageError, match="score: no game comes to 3 points here, only to 0 to 0"):
+        table.worth(Anchor(0b111, 0, False), 3)

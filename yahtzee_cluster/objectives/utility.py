@@ -1,0 +1,124 @@
+"""Any goal for one player: the highest expected worth of the final score, whatever each score is worth.
+
+Lanes are scores so far. To reach a score, to beat opponents whose scores are known, or a power of the score: all are
+the same recursion, and differ in its last rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.anchors import Anchors, most_scored
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.kernels import needs
+from yahtzee_cluster.moves import compile_moves
+from yahtzee_cluster.objectives.scorecards import Scorecards, Values
+from yahtzee_cluster.partition import Subsets
+from yahtzee_cluster.recurrence import Block, Solver
+from yahtzee_cluster.rules import Rules
+
+
+class Utility(Scorecards):
+    """The values of a set are the rows of its anchors, by the score so far; `worth` is that of all final ones."""
+
+    def __init__(self, rules: Rules, goal: str, worth: tuple[float, ...], isa: str | None = None) -> None:
+        super().__init__(rules, isa)
+        self.goal = goal
+        self.worth = worth
+        n_scores = int(self.lengths[self.anchors.places(0)].max())
+        if len(worth) != n_scores:
+            raise UsageError(f"goal: expected what {n_scores} final scores are worth, found {len(worth)}")
+        if not np.isfinite(worth).all():
+            raise UsageError("goal: expected every final score to be worth some number")
+
+    @property
+    def _made_from(self) -> tuple[Any, ...]:
+        return self.rules, self.goal, self.worth, self._isa
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The goal by name, what every final score is worth, and the rules."""
+        return {"objective": "utility", "goal": self.goal, "worth": [*self.worth], "rules": self.rules.table}
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int32]:
+        """[place]: how many scores so far there are; 0 where no play leads."""
+        most = most_scored(self.anchors, self._moves)
+        return np.where(self.anchors.exists, most + 1, 0).astype(np.int32)
+
+    @cached_property
+    def _layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self.anchors.end_to_end(self.lengths)
+
+    @staticmethod
+    def count_scores(rules: Rules) -> int:
+        """How many final scores a game may have, from 0 on."""
+        return int(most_scored(Anchors(rules), compile_moves(rules)).max()) + 1
+
+    def row(self, place: int) -> slice:
+        """Where the row of a place lies among those with the same free categories."""
+        start = int(self._layout[0][place])
+        return slice(start, start + int(self.lengths[place]))
+
+    @property
+    def plain_size(self) -> int:
+        """Every upper total, with and without chip, and every score, whether or not play leads there."""
+        totals = self.anchors.threshold + 1 if self.anchors.bonus else 1
+        return (2 if self.rules.has_chip else 1) * totals * len(self.worth)
+
+    def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
+        """How many values all rows with these free categories have."""
+        return self._layout[1][subsets]
+
+    def solver(self) -> Solver:
+        """The kernel, with a turn of its own."""
+        worth = np.array(self.worth)
+        falls = bool((np.diff(worth) < 0).any())
+        kernel = needs.Utility(self.new_turn(), self.anchors, self.lengths, self._layout[0], falls, worth[-1])
+        last = self.anchors.places(0)
+        return self.each_set(kernel.solve, np.concatenate([worth[:length] for length in self.lengths[last]]))
+
+    def complaint(self, block: Block) -> str | None:
+        """Nothing is worth more than the best final score, or less than the worst."""
+        low, high = min(self.worth), max(self.worth)
+        margin = 1e-12 * max(abs(low), abs(high))
+        if not ((block.values >= low - margin) & (block.values <= high + margin)).all():
+            return "it holds what no final score is worth"
+        return None
+
+    def row_index(self) -> Mapping[str, NDArray[Any]]:
+        """One line for each row that holds anything."""
+        places = np.flatnonzero(self.lengths)
+        return {**self.anchor_columns(places), "length": self.lengths[places], "offset": self._layout[0][places]}
+
+
+def worth_of(goal: str, curve: Values | None, n_scores: int) -> Values:
+    """What every final score is worth by a goal; `curve` is how likely an opponent has at least so many points.
+
+    `reach:N`, `beat:K` (more than each of K opponents; a tie with the best counts half), `beat-all:K` (a tie is lost),
+    `power:P`.
+    """
+    kind, _, number = goal.partition(":")
+    scores = np.arange(n_scores)
+    if kind == "reach" and number.isdecimal() and len(number) < 10:
+        return (scores >= int(number)).astype(float)
+    if kind == "power" and 0 < (power := _number(number)) <= 100:
+        return np.asarray(scores**power, float)
+    if kind in {"beat", "beat-all"} and number.isdecimal() and 0 < int(number[:6]) <= 1000 and curve is not None:
+        at_least = np.zeros(n_scores + 1)
+        at_least[: min(len(curve), n_scores)] = curve[:n_scores]
+        less, no_more = (1 - at_least[:-1]) ** int(number), (1 - at_least[1:]) ** int(number)
+        return np.asarray(less + (0.5 * (no_more - less) if kind == "beat" else 0.0))
+    raise UsageError(f"goal: expected reach:N, beat:K, beat-all:K or power:P, found {goal!r}")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0
