@@ -134,7 +134,7 @@ cdef class Followed(Needs):
 
 
 cdef class Utility(Needs):
-    """What playing on is worth to who wants the final score to be worth most: one lane for each score so far, from 0 on.
+    """What playing on is worth to who wants the final score to be worth most: one lane for each score so far.
 
     `falls` says that more points may be worth less; `above` is what stands right of a row, where no game comes to.
     """
@@ -157,8 +157,8 @@ cdef class Utility(Needs):
             paid = turn.outcomes[o].points
             if self.layout.lead(&turn.outcomes[o], free, chip, lane, &to):
                 paid += self.layout.bonus
-            turn.criteria.sources[0][o] = yc_source(reads[c] + self.offsets[to], paid, self.lengths[to], 0.0, self.above,
-                                                    0.0, 0.0)
+            turn.criteria.sources[0][o] = yc_source(reads[c] + self.offsets[to], paid, self.lengths[to], 0.0,
+                                                    self.above, 0.0, 0.0)
 
 
 cdef class Player(Needs):
