@@ -23,8 +23,8 @@ cdef enum:
 cdef class Flow:
     """One step of the way.
 
-    `player` decides for games that may still reach `target`, the decider for those that have or cannot any more, or for
-    all of them `by_mean`. `length` and `offset` say for every place how long its row is, and where it starts among
+    `player` decides for games that may still reach `target`, or for all of them if it does so by the score; the decider
+    for those that have reached it or cannot any more, or for all of them `by_mean`. `length` and `offset` say for every place how long its row is, and where it starts among
     the rows of its own set.
 
     With `comparing`, every decision of who plays is held against that of the other one, as long as the target is open:
@@ -147,6 +147,8 @@ cdef class Flow:
         trim(row, &first, &last)
         if first == last:
             return 0
+        if self.player is not None and self.player.by_score:
+            return self.play_by_score(turn, free, chip, lane, row, first, last, reads, outs, meets)
         low = high = last  # from `low` on the target is within reach, from `high` on it has been reached
         if self.player is not None:
             low = min(max(first, self.target - self.player.lengths[at]), last)
@@ -171,6 +173,21 @@ cdef class Flow:
                 self.compare(turn, free, chip, lane, self.target - high, n, comparison, costs)
             lost += self.leave(turn, free, chip, lane, high - 1, -1, n, outs, meets)
             high -= n
+        return lost
+
+    cdef Py_ssize_t play_by_score(self, Turn turn, Py_ssize_t free, int chip, int lane, const double *row,
+                                  Py_ssize_t first, Py_ssize_t last, const double **reads, double **outs,
+                                  double *meets) noexcept nogil:
+        """Games in which the player decides by the score so far, to the end."""
+        cdef Py_ssize_t n, lost = 0
+        self.player.open_lane(turn, free, chip, lane, reads)
+        while first < last:
+            n = min(last - first, LANES)
+            self.player.decide(turn, first, n, &self.decided[0])
+            turn.run.spread(&turn.program, &turn.tables, row + first, &turn.scratch, n, &self.decided[0], n,
+                            &self.arrived[0], NULL)
+            lost += self.leave(turn, free, chip, lane, first, 1, n, outs, meets)
+            first += n
         return lost
 
     cdef Py_ssize_t play_by_mean(self, Turn turn, Py_ssize_t free, int chip, int lane, const double *row,

@@ -27,13 +27,15 @@ cdef class Followed(Needs):
     cdef uint16_t[::1] decided
 
 
-cdef class Utility(Needs):
+cdef class Player(Needs):
+    cdef bint by_score
+
+    cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil
+
+
+cdef class Utility(Player):
     cdef bint falls
     cdef double above
-
-
-cdef class Player(Needs):
-    cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil
 
 
 cdef class Scores(Player):

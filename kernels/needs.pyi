@@ -12,7 +12,9 @@ class Needs:
     def __init__(self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64]) -> None: ...
     def solve(self, free: int, successors: Sequence[NDArray[np.float64] | None], out: NDArray[np.float64]) -> None: ...
 
-class Utility(Needs):
+class Player(Needs): ...
+
+class Utility(Player):
     def __init__(
         self,
         turn: Turn,
@@ -22,8 +24,6 @@ class Utility(Needs):
         falls: bool,
         above: float,
     ) -> None: ...
-
-class Player(Needs): ...
 
 class Scores(Player):
     def __init__(

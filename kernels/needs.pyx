@@ -133,13 +133,24 @@ cdef class Followed(Needs):
         turn.run.follow(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, n, &self.decided[0], 1, outs)
 
 
-cdef class Utility(Needs):
+cdef class Player(Needs):
+    """The values of a strategy that decides by its lanes; what it decides, too. Lane 0 is the need of 1, and so on, or
+    if `by_score` the score of 0.
+    """
+
+    cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil:
+        """What is decided in n lanes from `first` on: [stage][roll][lane]; no zeros may be merged."""
+        turn.run.choose(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, first, n, out)
+
+
+cdef class Utility(Player):
     """What playing on is worth to who wants the final score to be worth most: one lane for each score so far.
 
     `falls` says that more points may be worth less; `above` is what stands right of a row, where no game comes to.
     """
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, bint falls, double above):
+        self.by_score = True
         self.falls = falls
         self.above = above
 
@@ -159,14 +170,6 @@ cdef class Utility(Needs):
                 paid += self.layout.bonus
             turn.criteria.sources[0][o] = yc_source(reads[c] + self.offsets[to], paid, self.lengths[to], 0.0,
                                                     self.above, 0.0, 0.0)
-
-
-cdef class Player(Needs):
-    """Probabilities under a strategy that decides by the need; what it decides, too."""
-
-    cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil:
-        """What is decided in n lanes from `first` on, lane 0 being the need of 1: [stage][roll][lane]."""
-        turn.run.choose(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, first, n, out)
 
 
 cdef class Scores(Player):

@@ -20,7 +20,7 @@ FLOORS = [
     {"objectives", "engine"},
     {"table", "statistics", "spoken"},
     {"verify", "advice", "games"},
-    {"job", "conversation", "likeness"},
+    {"job", "conversation", "likeness", "duel"},
     {"slurm"},
     {"findings"},
     {"figures"},

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import SMALL
-from launch import command, compute, mpirun
+from launch import command, compute, computed, mpirun
 
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.duel import Strategy, duel, parse_strategy
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.games import play_for_mean
+from yahtzee_cluster.games import play_by, play_for_mean
 from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.utility import Utility, worth_of
@@ -75,6 +76,48 @@ def test_goals_that_other_tables_know(tmp_path: Path) -> None:
     assert outright.worth(start, 0) < beat.worth(start, 0)
     against_three = solved(rules, "beat:3", tmp_path / "three")
     assert 0.25 < against_three.worth(start, 0) < 0.3
+
+
+def test_best_replies(tmp_path: Path) -> None:
+    """Played forward against those it replies to, a best reply wins what its table says, and no other wins more."""
+    rules = parse_rules(SMALL["free"], "free")
+    tables = {goal: solved(rules, goal, tmp_path / goal) for goal in ("beat:1", "beat-all:1", "power:2", "reach:17")}
+    usual = parse_strategy("expected")
+    start = Anchor(rules.all_free, 0, False)
+    found = {goal: duel(Strategy(table, None), usual, rules) for goal, table in tables.items()}
+    for one in found.values():
+        assert one.win + one.tie + one.loss == pytest.approx(1, rel=1e-12)
+    assert found["beat:1"].value == pytest.approx(tables["beat:1"].worth(start, 0), rel=1e-12)
+    assert found["beat-all:1"].win == pytest.approx(tables["beat-all:1"].worth(start, 0), rel=1e-12)
+    for goal, one in found.items():
+        assert one.value <= found["beat:1"].value * (1 + 1e-12), goal
+        assert one.win <= found["beat-all:1"].win * (1 + 1e-12), goal
+    same = duel(usual, usual, rules)
+    assert (same.value, same.win) == pytest.approx((0.5, same.loss), rel=1e-12)
+    assert play_by(tables["power:2"]).moments[1] == pytest.approx(tables["power:2"].worth(start, 0), rel=1e-12)
+    assert play_by(tables["reach:17"]).curve[17] == pytest.approx(tables["reach:17"].worth(start, 0), rel=1e-12)
+
+
+def test_duel_at_the_shell(tmp_path: Path) -> None:
+    """One line for each outcome; strategies that cannot meet are refused."""
+    rules = parse_rules(SMALL["free"], "free")
+    beat = solved(rules, "beat:1", tmp_path / "beat")
+    result = json.loads(command("duel", beat.path, "expected", "--json").stdout)
+    assert result["value"] == pytest.approx(beat.worth(Anchor(rules.all_free, 0, False), 0), rel=1e-12)
+    assert "one      plays for beat:1\n" in command("duel", beat.path, "expected").stdout
+    computed(SMALL["free"], tmp_path / "scores", "scores")
+    turned = json.loads(command("duel", "expected", f"{tmp_path / 'scores'}:17", "--json").stdout)
+    assert 1 - turned["value"] < result["value"]  # nothing wins more against `expected` than the best reply
+    for flags, complaint in (
+        (["expected", tmp_path / "nowhere"], "nowhere: holds no table"),
+        (["expected", tmp_path / "scores"], "holds scores; say what is played for, as in DIR:250"),
+        (["expected", f"{tmp_path / 'scores'}:61"], "target: this table knows how to play for 1 to 60, found 61"),
+        (["expected", f"{tmp_path / 'beat'}:5"], "holds utility; expected a table of scores or approx"),
+        ([tmp_path / "beat", "expected", "--rules", "yacht"], "both have to play the same game"),
+    ):
+        refused = command("duel", *flags)
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), refused.stderr
+        assert complaint in refused.stderr
 
 
 def test_worth_of_scores() -> None:

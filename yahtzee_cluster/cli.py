@@ -100,6 +100,19 @@ def _parser() -> argparse.ArgumentParser:
     likeness = _query(verbs, "compare", "where playing for a score and for the expected score part", _compare)
     likeness.add_argument("--for", dest="target", required=True, type=_count, metavar="N", help="the score")
     likeness.epilog = "Example: compare --store runs/yahtzee-scores-1575-G5 --for 250"
+    fight = verbs.add_parser(
+        "duel",
+        help="one strategy against another",
+        description="Print how likely one strategy has more points in the end than another, exactly: both play alone. "
+        "A strategy is `expected`, for the highest expected score; the directory of a table of some utility; or DIR:N, "
+        "to reach N by a table of scores or approx.",
+        epilog="Example: duel runs/yahtzee-utility-beat-1-G5 expected",
+    )
+    fight.add_argument("one", metavar="A", help="the one")
+    fight.add_argument("other", metavar="B", help="and the other")
+    fight.add_argument("--rules", metavar="NAME|FILE", help="the game (default: that of the tables, or yahtzee)")
+    fight.add_argument("--json", action="store_true", help="print one JSON object with full precision")
+    fight.set_defaults(verb=_duel)
     report = verbs.add_parser(
         "report",
         help="a page with tables and figures",
@@ -268,6 +281,23 @@ def _compare(options: argparse.Namespace) -> str:
     if options.json:
         return json.dumps(facts(options.target, both, table.rules))
     return words(options.target, both, table.rules)
+
+
+def _duel(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.duel import duel, parse_strategy
+
+    one, other = parse_strategy(options.one), parse_strategy(options.other)
+    found = duel(one, other, load_rules(options.rules) if options.rules else None)
+    if options.json:
+        return json.dumps(asdict(found) | {"value": found.value})
+    return "\n".join(
+        [
+            f"{'one':8} plays for {one.words}",
+            f"{'other':8} plays for {other.words}",
+            *(f"{name:8} {100 * chance:.6f} %" for name, chance in asdict(found).items()),
+            f"{'value':8} {found.value:.9f}",
+        ]
+    )
 
 
 def _report(options: argparse.Namespace) -> str:

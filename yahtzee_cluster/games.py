@@ -25,6 +25,7 @@ from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores, Strategies
+from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.statistics import CONSTANT, Currencies
 from yahtzee_cluster.table import Table
@@ -112,6 +113,13 @@ def play_for(target: int, table: Table, start: Anchor | None = None, threads: in
     return _games(target, table, threads).played(start)
 
 
+def play_by(table: Table, start: Anchor | None = None, threads: int | None = None) -> Played:
+    """All games of who plays for what a table says that final scores are worth."""
+    if not isinstance(table.problem, Utility):
+        raise UsageError(f"{table.path}: holds {table.objective}; expected a table of some utility")
+    return _Games(table.problem.expected, table, 0, threads).played(start)
+
+
 def _games(target: int, table: Table, threads: int | None, by_mean: bool = False, *, comparing: bool = False) -> _Games:
     if not isinstance(table.problem, Strategies) or (comparing and not isinstance(table.problem, Scores)):
         wanted = "scores" if comparing else "scores or approx"
@@ -143,7 +151,8 @@ class _Games:
         self._kernels: SimpleQueue[Flow] = SimpleQueue()
         for _ in range(self._threads):
             turn = Turn(self._moves)
-            player = table.problem.player(turn) if table and isinstance(table.problem, Strategies) else None
+            problem = table.problem if table else None
+            player = problem.player(turn) if isinstance(problem, Strategies | Utility) else None
             flow = Flow(expected.decider(turn), self._length, self._offset, player, target, by_mean, comparing)
             self._kernels.put(flow)
         self._met = np.zeros((2, len(self._moves.outcomes)))

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from yahtzee_cluster.anchors import Anchors, most_scored
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels import needs
+from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
+from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.scorecards import Scorecards, Values
 from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Block, Solver
@@ -79,9 +81,21 @@ class Utility(Scorecards):
         """The kernel, with a turn of its own."""
         worth = np.array(self.worth)
         falls = bool((np.diff(worth) < 0).any())
-        kernel = needs.Utility(self.new_turn(), self.anchors, self.lengths, self._layout[0], falls, worth[-1])
         last = self.anchors.places(0)
-        return self.each_set(kernel.solve, np.concatenate([worth[:length] for length in self.lengths[last]]))
+        at_the_end = np.concatenate([worth[:length] for length in self.lengths[last]])
+        return self.each_set(self._kernel(self.new_turn(), falls).solve, at_the_end)
+
+    def player(self, turn: Turn) -> needs.Utility:
+        """The kernel, which decides as well."""
+        return self._kernel(turn, falls=True)  # who decides looks at all zeros
+
+    def _kernel(self, turn: Turn, falls: bool) -> needs.Utility:
+        return needs.Utility(turn, self.anchors, self.lengths, self._layout[0], falls, self.worth[-1])
+
+    @cached_property
+    def expected(self) -> ExpectedTable:
+        """What the highest expected score decides."""
+        return solve_expected(self.rules, self._isa)
 
     def complaint(self, block: Block) -> str | None:
         """Nothing is worth more than the best final score, or less than the worst."""
