@@ -24,8 +24,8 @@ cdef class Flow:
     """One step of the way.
 
     `player` decides for games that may still reach `target`, or for all of them if it does so by the score; the decider
-    for those that have reached it or cannot any more, or for all of them `by_mean`. `length` and `offset` say for every place how long its row is, and where it starts among
-    the rows of its own set.
+    for those that have reached it or cannot any more, or for all of them `by_mean`. `length` and `offset` say for every
+    place how long its row is, and where it starts among the rows of its own set.
 
     With `comparing`, every decision of who plays is held against that of the other one, as long as the target is open:
     how often they differ, and what the difference costs by the measure of the other one (the probability of the target
