@@ -208,11 +208,11 @@ def test_named_jobs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("goal = 3", "goal: expected no such field here, only G, cache, threads, store, objective, rules, target"),
+        ("goal = 3", "goal: expected no such field here, only G, cache, threads, store, keep, objective, rules, target, goal"),
         ("target = -1", "target: expected a whole number from 1 to 1000000, found -1"),
         (
             'objective = "fun"',
-            "objective: expected one of maxprob, expected, distribution, scores, approx, found",
+            "objective: expected one of maxprob, expected, distribution, scores, approx, race, race-wins, utility, found",
         ),
         ('cache = "much"', "expected a size such as 256MB or 2GB, found 'much'"),
         ("G = 2.5", "G: expected"),
