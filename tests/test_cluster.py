@@ -208,7 +208,10 @@ def test_named_jobs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("goal = 3", "goal: expected no such field here, only G, cache, threads, store, keep, objective, rules, target, goal"),
+        (
+            "aim = 3",
+            "aim: expected no such field here, only G, cache, threads, store, keep, objective, rules, target, goal",
+        ),
         ("target = -1", "target: expected a whole number from 1 to 1000000, found -1"),
         (
             'objective = "fun"',
