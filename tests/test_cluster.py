@@ -215,7 +215,7 @@ def test_named_jobs(tmp_path: Path) -> None:
         ("target = -1", "target: expected a whole number from 1 to 1000000, found -1"),
         (
             'objective = "fun"',
-            "objective: expected one of maxprob, expected, distribution, scores, approx, race, race-wins, utility, found",
+            "objective: expected one of maxprob, expected, distribution, scores, approx, race, race-wins, utility",
         ),
         ('cache = "much"', "expected a size such as 256MB or 2GB, found 'much'"),
         ("G = 2.5", "G: expected"),
