@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import SMALL
-from launch import compute, mpirun
+from launch import command, compute, mpirun
 
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
@@ -16,7 +16,7 @@ from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.kernels.race import Race as Kernel
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.objectives.race import Race, RaceWins, opening
+from yahtzee_cluster.objectives.race import Race, RaceWins, opening, value_of
 from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import Rules, load_rules, parse_rules
 from yahtzee_cluster.soundness import verify
@@ -209,6 +209,39 @@ def test_keeping_the_frontier_alone(tmp_path: Path) -> None:
     assert run(store.path) == (digest, n_dropped)
     assert run(store.path) == (digest, 0)
     assert store.dropped == set()
+
+
+def test_asking(tmp_path: Path) -> None:
+    """A table of two players is asked, looked at and verified with the same commands."""
+    rules = parse_rules(SMALL["plain"], "plain")
+    problem = RaceWins(rules)
+    compute(tmp_path, problem, 0b11)
+    one, two = Anchor(0b101, 0, False), Anchor(0b111, 0, False)
+    flags = ["--store", tmp_path, "--used", "pairs", "--lead", "7"]
+    found = json.loads(command("value", *flags, "--json").stdout)
+    assert (found["used"], found["other_used"], found["lead"]) == (["pairs"], [], 7)
+    table = Store(tmp_path, problem.partition(0b11))
+    assert [found["value"], found["win"]] == value_of(problem, table, one, two, 7)
+    value, win = reference.race(rules)((0b101, 0, False), (0b111, 0, False), 7)
+    assert (found["value"], found["win"]) == pytest.approx((value, win), rel=1e-12)
+    shown = command("value", *flags).stdout
+    assert "used           pairs\n" in shown
+    assert "other_used     nothing\n" in shown
+    assert json.loads(command("value", *flags, "--other-used", "any", "--json").stdout)["value"] > found["value"]
+    behind = ["--used", "pairs,any", "--other-used", "pairs,any", "--lead", "-9", "--json"]
+    assert json.loads(command("value", "--store", tmp_path, *behind).stdout)["value"] == 0.0
+    assert json.loads(command("status", "--store", tmp_path, "--json").stdout)["objective"] == "race-wins"
+    assert "all sound" in command("verify", "--store", tmp_path).stdout
+    for wrong, complaint in (
+        (["value", "--used", "pairs"], "lead: say how many points the first player is ahead"),
+        (["value", "--other-used", "any", "--lead", "0"], "the second player has used as many boxes as the first"),
+        (["value", "--lead", "3"], "lead: no game comes to 3 here, only to 0 to 0"),
+        (["value", "--lead", "3x"], "argument --lead: expected a whole number, found '3x'"),
+        (["curve"], "holds the table of two players, which `value` can be asked for"),
+    ):
+        refused = command(wrong[0], "--store", tmp_path, *wrong[1:])
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), refused.stderr
+        assert complaint in refused.stderr
 
 
 def test_refusals() -> None:

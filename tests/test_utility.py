@@ -148,6 +148,9 @@ def test_as_a_job(tmp_path: Path) -> None:
     status = json.loads(command("status", "--store", tmp_path / "3", "--json").stdout)
     assert (status["objective"], status["values"] > 0) == ("utility", True)
     assert command("verify", "--store", tmp_path / "3").returncode == 0
+    asked = json.loads(command("value", "--store", tmp_path / "3", "--score", "0", "--json").stdout)
+    assert asked["worth"] == open_table(tmp_path / "3").worth(start, 0)
+    assert "score: say how many points there are so far" in command("value", "--store", tmp_path / "3").stderr
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).resolve().parent.parent / "jobs").glob("*.toml")))

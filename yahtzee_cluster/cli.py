@@ -21,6 +21,8 @@ from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
 if TYPE_CHECKING:
     from yahtzee_cluster.anchors import Anchor, Anchors
+    from yahtzee_cluster.objectives.race import Race
+    from yahtzee_cluster.store import Store
 
 EPILOG = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input. "
@@ -78,6 +80,11 @@ def _parser() -> argparse.ArgumentParser:
     value.epilog = "Example: value --store runs/yahtzee-maxprob-800-G5 --used aces,full-house --upper 3 --need 250"
     _add_scorecard(value)
     value.add_argument("--need", type=_count, metavar="N", help="the points still needed")
+    value.add_argument("--score", type=_count, metavar="N", help="in a table of some utility: the points so far")
+    value.add_argument("--lead", type=_lead, metavar="N", help="of two players: how far the first is ahead")
+    value.add_argument("--other-used", default="", metavar="NAMES", help="and what the second has used")
+    value.add_argument("--other-upper", type=_count, metavar="N", help="and has in the upper categories")
+    value.add_argument("--other-chip", action="store_true", help="and whether that one's Yahtzee box holds points")
 
     _add_advise(verbs)
     _query(verbs, "curve", "the probability of every final score, from the start", _curve)
@@ -205,6 +212,10 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _lead(text: str) -> int:
+    return -_count(text[1:]) if text.startswith("-") else _count(text)
+
+
 def _expected(options: argparse.Namespace) -> str:
     rules = load_rules(options.rules)
     from yahtzee_cluster.objectives.expected import solve_expected  # only now: listing rules needs no kernels
@@ -317,23 +328,50 @@ def _report(options: argparse.Namespace) -> str:
 
 def _value(options: argparse.Namespace) -> str:
     from yahtzee_cluster.objectives.probabilities import Probabilities
-    from yahtzee_cluster.table import open_table
+    from yahtzee_cluster.objectives.race import Race
+    from yahtzee_cluster.objectives.utility import Utility
+    from yahtzee_cluster.table import open_store, open_table
 
+    problem, store = open_store(options.store)
+    anchor, asked = _scorecard(options, problem.anchors)
+    if isinstance(problem, Race):
+        return _race_value(options, problem, store, anchor, asked)
     table = open_table(options.store)
-    anchor, asked = _scorecard(options, table.problem.anchors)
-    if isinstance(table.problem, Probabilities):
+    if isinstance(table.problem, Utility):
+        if options.score is None:
+            raise UsageError("score: say how many points there are so far, with --score")
+        found: dict[str, Any] = {"score": options.score, "worth": table.worth(anchor, options.score)}
+    elif isinstance(table.problem, Probabilities):
         if options.need is None:
             raise UsageError("need: say how many points are still needed, with --need")
-        found: dict[str, Any] = {"need": options.need, "p": table.value(anchor, options.need)}
+        found = {"need": options.need, "p": table.value(anchor, options.need)}
         if table.objective == "scores":
             found |= zip(("mean", "second_moment"), table.moments(anchor, options.need), strict=True)
     else:
         mean, second_moment = table.moments(anchor)
         found = {"mean": mean, "second_moment": second_moment}
+    return _answer(asked | found, options)
+
+
+def _race_value(options: argparse.Namespace, problem: Race, store: Store, one: Anchor, asked: dict[str, Any]) -> str:
+    from yahtzee_cluster.objectives.race import value_of
+
+    theirs = argparse.Namespace(used=options.other_used, upper=options.other_upper, chip=options.other_chip)
+    two, also = _scorecard(theirs, problem.anchors)
+    if options.lead is None:
+        raise UsageError("lead: say how many points the first player is ahead, with --lead; behind is below 0")
+    found = dict(zip(("value", "win"), value_of(problem, store, one, two, options.lead), strict=False))
+    return _answer(
+        asked | {f"other_{key}": value for key, value in also.items()} | {"lead": options.lead} | found, options
+    )
+
+
+def _answer(facts: dict[str, Any], options: argparse.Namespace) -> str:
     if options.json:
-        return json.dumps(asked | found)
-    shown = asked | {"used": ", ".join(asked["used"]) or "nothing", "chip": "yes" if options.chip else "no"} | found
-    return "\n".join(f"{key:15}{value}" for key, value in shown.items())
+        return json.dumps(facts)
+    words = {True: "yes", False: "no"}
+    shown = {key: ", ".join(value) or "nothing" if isinstance(value, list) else value for key, value in facts.items()}
+    return "\n".join(f"{key:15}{words[v] if isinstance(v, bool) else v}" for key, v in shown.items())
 
 
 def _scorecard(options: argparse.Namespace, anchors: Anchors) -> tuple[Anchor, dict[str, Any]]:
@@ -411,24 +449,25 @@ def _curve(options: argparse.Namespace) -> str:
 
 def _status(options: argparse.Namespace) -> str:
     from yahtzee_cluster.store import read_header, writer
-    from yahtzee_cluster.table import open_table
+    from yahtzee_cluster.table import open_store
 
-    table = open_table(options.store)
-    header = read_header(table.path)
+    problem, store = open_store(options.store)
+    header = read_header(store.path)
     assert header is not None
-    sizes = table.store.partition.n_values
-    missing = set(table.missing)
+    sizes, dropped = store.partition.n_values, store.dropped
+    missing = set(sizes) - set(store.committed)
     status: dict[str, Any] = {
-        "objective": table.objective,
-        "rules": table.rules.name,
+        "objective": header.identity["objective"],
+        "rules": problem.rules.name,
         "target": header.identity.get("target"),
         "G": header.fixed_names,
         "classes": len(sizes),
         "classes_done": len(sizes) - len(missing),
         "values": sum(sizes.values()),
         "values_done": sum(n for cls, n in sizes.items() if cls not in missing),
-        "table_sha256": None if missing else table.store.table_digest,
-        "writer": writer(table.path),
+        "classes_dropped": len(dropped),
+        "table_sha256": None if missing else store.table_digest,
+        "writer": writer(store.path),
         "provenance": header.provenance,
     }
     if options.json:
@@ -440,10 +479,16 @@ def _status(options: argparse.Namespace) -> str:
 
 
 def _verify(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.table import open_table
+    from yahtzee_cluster import soundness
+    from yahtzee_cluster.objectives.race import Race
+    from yahtzee_cluster.table import open_store, open_table
     from yahtzee_cluster.verify import verify
 
-    verdict = verify(open_table(options.store), options.sample, options.seed)
+    problem, store = open_store(options.store)
+    if isinstance(problem, Race):
+        verdict = soundness.verify(problem, store, options.sample, options.seed)
+    else:
+        verdict = verify(open_table(options.store), options.sample, options.seed)
     verdict.check()
     return json.dumps(asdict(verdict)) if options.json else verdict.report()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from yahtzee_cluster.fields import MAX_COUNT, Fields
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES
 from yahtzee_cluster.objectives.expected import Expected, std_of
 from yahtzee_cluster.objectives.probabilities import Probabilities, Scores
+from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import as_published, rules_of
 from yahtzee_cluster.store import Store, StoreError, read_header
 
@@ -36,12 +35,6 @@ class Table:
     def target(self) -> int:
         """The highest score that the table knows a probability for."""
         return self._probabilities.target
-
-    @cached_property
-    def missing(self) -> list[ClassId]:
-        """The classes that are not there yet."""
-        there = set(self.store.committed) - self.store.dropped
-        return [cls for cls in self.store.partition.classes if cls not in there]
 
     def row(self, anchor: Anchor, quantity: int = 0) -> NDArray[np.float64]:
         """The probabilities of needs 1, 2, … from an anchor; from the end of the row on they are 0.
@@ -137,7 +130,15 @@ class Table:
 
 
 def open_table(path: str | Path) -> Table:
-    """The table in a directory."""
+    """The table of a game of one player in a directory."""
+    problem, store = open_store(path)
+    if not isinstance(problem, Scorecards):
+        raise UsageError(f"{printable(str(path))}: holds the table of two players, which `value` can be asked for")
+    return Table(store.path, problem, store.partition.fixed)
+
+
+def open_store(path: str | Path) -> tuple[Scorecards | Race, Store]:
+    """Whatever is in a directory: the problem, and where its table is."""
     path = Path(path)
     header = read_header(path)
     if header is None:
@@ -146,10 +147,10 @@ def open_table(path: str | Path) -> Table:
     problem = _problem(header.identity, str(path))
     if not header.describes(problem):
         raise StoreError(f"{printable(str(path))}: its zarr.json is damaged: its header contradicts itself")
-    return Table(path, problem, header.fixed)
+    return problem, Store(path, problem.partition(header.fixed))
 
 
-def _problem(identity: dict[str, Any], source: str) -> Scorecards:
+def _problem(identity: dict[str, Any], source: str) -> Scorecards | Race:
     """The problem that a header names, as far as it can be trusted to be one."""
     fields = Fields(identity, source, known=("objective", "rules", "target", "goal", "worth"))
     rules = identity.get("rules")
@@ -163,6 +164,5 @@ def _problem(identity: dict[str, Any], source: str) -> Scorecards:
             raise fields.error("worth", "expected a list of numbers", worth)
         return Utility(game, fields.text("goal"), tuple(worth))
     problem = OBJECTIVES[objective](game, fields.integer("target", 1, low=1, high=MAX_COUNT))
-    if not isinstance(problem, Scorecards):
-        raise UsageError(f"{printable(source)}: holds the table of two players, which `run` says the value of")
+    assert isinstance(problem, Scorecards | Race)
     return problem

@@ -172,13 +172,19 @@ class RaceWins(Race):
     quantities = 2
 
 
-def opening(problem: Race, store: Store) -> list[float]:
-    """All quantities of the state in which nothing has been scored yet."""
-    start = Anchor(problem.rules.all_free, 0, chip=False)
-    found = problem.entry(start, start, 0)
-    assert isinstance(found, tuple)  # nothing is decided yet
+def value_of(problem: Race, store: Store, one: Anchor, two: Anchor, lead: int) -> list[float]:
+    """All quantities of a state."""
+    found = problem.entry(one, two, lead)
+    if isinstance(found, float):
+        return [found] * problem.quantities
     subset, at = found
     cls, first = store.partition.class_of(subset), store.start(subset)
     size = int(problem.sizes(np.array([subset]))[0])
     values: list[float] = store.row(cls, first, first + size)[at :: size // problem.quantities].tolist()
     return values
+
+
+def opening(problem: Race, store: Store) -> list[float]:
+    """All quantities of the state in which nothing has been scored yet."""
+    start = Anchor(problem.rules.all_free, 0, chip=False)
+    return value_of(problem, store, start, start, 0)
