@@ -1,5 +1,6 @@
 """Being asked to stop: every signal, at every rank, with and without time enough."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -162,3 +163,19 @@ def test_bad_times(flag: str, value: str) -> None:
     assert result.returncode == 2
     assert "expected" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_ctrl_c_while_everything_is_being_loaded(tmp_path: Path) -> None:
+    """Before there is anything to stop, Ctrl-C ends the process without a story."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Impatient:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'numpy':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Impatient())\n"
+    )
+    command = [sys.executable, "-m", "yahtzee_cluster.run", "--store", str(tmp_path / "table")]
+    variables = os.environ | {"PYTHONPATH": str(tmp_path)}
+    result = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (-signal.SIGINT, "", "")

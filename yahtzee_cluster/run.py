@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+
+if __name__ == "__main__":  # until a request to stop can be taken, Ctrl-C ends the process, without a story
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 from yahtzee_cluster.engine import Command, run
 from yahtzee_cluster.job import Job
 
