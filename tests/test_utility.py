@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import SMALL
-from launch import command, compute, computed, mpirun
+from launch import command, compute, mpirun
 
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
-from yahtzee_cluster.duel import Strategy, duel, parse_strategy
+from yahtzee_cluster.duel import duel
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.games import play_by, play_for_mean
 from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.rules import Rules, load_rules, parse_rules
+from yahtzee_cluster.strategies import BestMean, parse_strategy
 from yahtzee_cluster.table import Table, open_table
 from yahtzee_cluster.verify import verify
 
@@ -82,9 +83,8 @@ def test_best_replies(tmp_path: Path) -> None:
     """Played forward against those it replies to, a best reply wins what its table says, and no other wins more."""
     rules = parse_rules(SMALL["free"], "free")
     tables = {goal: solved(rules, goal, tmp_path / goal) for goal in ("beat:1", "beat-all:1", "power:2", "reach:17")}
-    usual = parse_strategy("expected")
     start = Anchor(rules.all_free, 0, False)
-    found = {goal: duel(Strategy(table, None), usual, rules) for goal, table in tables.items()}
+    found = {goal: duel([parse_strategy(str(table.path)), BestMean()], rules)[0] for goal, table in tables.items()}
     for one in found.values():
         assert one.win + one.tie + one.loss == pytest.approx(1, rel=1e-12)
     assert found["beat:1"].value == pytest.approx(tables["beat:1"].worth(start, 0), rel=1e-12)
@@ -92,32 +92,10 @@ def test_best_replies(tmp_path: Path) -> None:
     for goal, one in found.items():
         assert one.value <= found["beat:1"].value * (1 + 1e-12), goal
         assert one.win <= found["beat-all:1"].win * (1 + 1e-12), goal
-    same = duel(usual, usual, rules)
+    same, _ = duel([BestMean(), BestMean()], rules)
     assert (same.value, same.win) == pytest.approx((0.5, same.loss), rel=1e-12)
     assert play_by(tables["power:2"]).moments[1] == pytest.approx(tables["power:2"].worth(start, 0), rel=1e-12)
     assert play_by(tables["reach:17"]).curve[17] == pytest.approx(tables["reach:17"].worth(start, 0), rel=1e-12)
-
-
-def test_duel_at_the_shell(tmp_path: Path) -> None:
-    """One line for each outcome; strategies that cannot meet are refused."""
-    rules = parse_rules(SMALL["free"], "free")
-    beat = solved(rules, "beat:1", tmp_path / "beat")
-    result = json.loads(command("duel", beat.path, "expected", "--json").stdout)
-    assert result["value"] == pytest.approx(beat.worth(Anchor(rules.all_free, 0, False), 0), rel=1e-12)
-    assert "one      plays for beat:1\n" in command("duel", beat.path, "expected").stdout
-    computed(SMALL["free"], tmp_path / "scores", "scores")
-    turned = json.loads(command("duel", "expected", f"{tmp_path / 'scores'}:17", "--json").stdout)
-    assert 1 - turned["value"] < result["value"]  # nothing wins more against `expected` than the best reply
-    for flags, complaint in (
-        (["expected", tmp_path / "nowhere"], "nowhere: holds no table"),
-        (["expected", tmp_path / "scores"], "holds scores; say what is played for, as in DIR:250"),
-        (["expected", f"{tmp_path / 'scores'}:61"], "target: this table knows how to play for 1 to 60, found 61"),
-        (["expected", f"{tmp_path / 'beat'}:5"], "holds utility; expected a table of scores or approx"),
-        ([tmp_path / "beat", "expected", "--rules", "yacht"], "both have to play the same game"),
-    ):
-        refused = command("duel", *flags)
-        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), refused.stderr
-        assert complaint in refused.stderr
 
 
 def test_worth_of_scores() -> None:
@@ -128,6 +106,33 @@ def test_worth_of_scores() -> None:
     assert worth_of("beat:2", curve, 4).tolist() == [0.0, 0.125, 0.625, 1.0]
     assert worth_of("reach:2", None, 4).tolist() == [0.0, 0.0, 1.0, 1.0]
     assert worth_of("power:2", None, 4).tolist() == [0.0, 1.0, 4.0, 9.0]
+
+
+def test_opponents_and_worth_of_one_s_own(tmp_path: Path) -> None:
+    """A best reply may be to any strategy that looks at nobody, and scores may be worth whatever a file says."""
+    rules, file = parse_rules(SMALL["free"], "free"), tmp_path / "free.toml"
+    file.write_text(SMALL["free"])
+    start = Anchor(rules.all_free, 0, False)
+    daring = solved(rules, "power:3", tmp_path / "daring")
+    job = Job(rules=str(file), objective="utility", goal="beat:1", against=str(daring.path))
+    compute(tmp_path / "reply", job.problem(), 0b1)
+    reply = open_table(tmp_path / "reply")
+    strategies = [parse_strategy(str(table.path)) for table in (reply, daring)]
+    value = duel(strategies)[0].value
+    assert value == pytest.approx(reply.worth(start, 0), rel=1e-12)
+    assert value > duel([BestMean(), strategies[1]])[0].value
+    assert strategies[0].words == "beat:1 against power:3"
+    assert job.about["against"] == "daring"
+    (tmp_path / "worth.txt").write_text("0 0\n0,0.5\n" + "1 " * 5)
+    (tmp_path / "job.toml").write_text('objective = "utility"\ngoal = "worth:worth.txt"\nrules = "free.toml"\n')
+    own = Job.read(str(tmp_path / "job.toml"))
+    problem = own.problem()
+    assert isinstance(problem, Utility)
+    assert (problem.goal, own.about["goal"]) == ("worth:worth.txt", "worth:worth.txt")
+    assert problem.worth[:4] == (0.0, 0.0, 0.0, 0.5)
+    assert set(problem.worth[4:]) == {1.0}
+    with pytest.raises(UsageError, match="all have to play the same game"):
+        Job(rules="yacht", objective="utility", goal="beat:1", against=str(daring.path)).problem()
 
 
 def test_as_a_job(tmp_path: Path) -> None:
@@ -163,10 +168,23 @@ def test_every_job_file_makes_a_problem(path: Path) -> None:
 def test_refusals(tmp_path: Path) -> None:
     """Goals that mean nothing are refused in one line."""
     flags = ["--objective", "utility", "--rules", "yacht", "--store", tmp_path]
+    empty, words = tmp_path / "empty", tmp_path / "words"
+    empty.write_text("")
+    words.write_text("1 2 three")
     for more, complaint in (
-        ([], "goal: say what a final score is worth: reach:N, beat:K, beat-all:K or power:P"),
-        (["--goal", "win"], "goal: expected reach:N, beat:K, beat-all:K or power:P, found 'win'"),
+        ([], "goal: say what a final score is worth: reach:N, beat:K, beat-all:K, power:P or worth:FILE"),
+        (["--goal", "win"], "power:P with P up to 100, or worth:FILE, found 'win'"),
         (["--goal", "beat:0"], "goal: expected reach:N"),
+        (["--goal", "beat:1000001"], "goal: expected reach:N, beat:K or beat-all:K with K up to 1000"),
+        (["--goal", "reach:"], "goal: expected reach:N"),
+        (["--goal", "reach:²"], "goal: expected reach:N"),
+        (["--goal", "reach:9", "--against", "expected"], "against: only goals beat:K and beat-all:K have opponents"),
+        (["--goal", "beat:1", "--against", "nowhere"], "nowhere: holds no table"),
+        (["--goal", "beat:1", "--against", "chance"], "the best chance to win looks at the others"),
+        (["--goal", "worth:/"], "/: cannot be read: Is a directory"),
+        (["--goal", "worth:/none"], "/none: cannot be read: No such file or directory"),
+        (["--goal", f"worth:{empty}"], "expected 1 to 304 numbers, for the final scores from 0 on, found 0"),
+        (["--goal", f"worth:{words}"], "expected numbers with blanks, commas or line ends between: could not"),
         (["--goal", "power:-1"], "goal: expected reach:N"),
         (["--goal", "power:nan"], "goal: expected reach:N"),
         (["--goal", "reach:1", "--objective", "maxprob"], "goal: only --objective utility has one"),

@@ -137,6 +137,15 @@ class Anchors:
         bonus = self.rules.upper_bonus_for(anchor.upper, play.upper)
         return Anchor(free, anchor.upper + play.upper, chip), play.points + bonus
 
+    def lead(self, free: Any, chip: Any, lane: Any, moves: Moves, outcomes: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        """Where outcomes lead from many anchors: free categories, chip and lane there, and what that pays in all."""
+        category, points, upper, fills = moves.columns[:, outcomes]
+        left = free ^ 1 << category
+        most = self.most_gained[category]
+        to = lane + np.where(most > 0, upper - most, 0)
+        wins = to >= self.n_lanes[left]
+        return left, chip | fills, np.where(wins | (to < 0), 0, to), points + self.bonus * wins
+
     def anchor(self, index: int) -> Anchor:
         """The anchor at a place."""
         scorecard = int(np.searchsorted(self._starts, index, side="right")) - 1

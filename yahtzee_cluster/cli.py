@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from yahtzee_cluster.objectives.race import Race
     from yahtzee_cluster.store import Store
 
+GAMES = 100_000
+"""What a duel with dice takes, unless something else is said."""
+
 EPILOG = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input. "
     "YAHTZEE_CLUSTER_ISA names the instruction set to use: avx512, avx2, sse2 or portable."
@@ -107,19 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     likeness = _query(verbs, "compare", "where playing for a score and for the expected score part", _compare)
     likeness.add_argument("--for", dest="target", required=True, type=_count, metavar="N", help="the score")
     likeness.epilog = "Example: compare --store runs/yahtzee-scores-1575-G5 --for 250"
-    fight = verbs.add_parser(
-        "duel",
-        help="one strategy against another",
-        description="Print how likely one strategy has more points in the end than another, exactly: both play alone. "
-        "A strategy is `expected`, for the highest expected score; the directory of a table of some utility; or DIR:N, "
-        "to reach N by a table of scores or approx.",
-        epilog="Example: duel runs/yahtzee-utility-beat-1-G5 expected",
-    )
-    fight.add_argument("one", metavar="A", help="the one")
-    fight.add_argument("other", metavar="B", help="and the other")
-    fight.add_argument("--rules", metavar="NAME|FILE", help="the game (default: that of the tables, or yahtzee)")
-    fight.add_argument("--json", action="store_true", help="print one JSON object with full precision")
-    fight.set_defaults(verb=_duel)
+    _add_duel(verbs)
     report = verbs.add_parser(
         "report",
         help="a page with tables and figures",
@@ -168,6 +159,31 @@ def _add_advise(verbs: Any) -> None:
         "Yahtzee bonus, rerolls left (3 before the first roll), five dice",
     )
     advise.set_defaults(verb=_advise)
+
+
+def _add_duel(verbs: Any) -> None:
+    duel: argparse.ArgumentParser = verbs.add_parser(
+        "duel",
+        help="strategies against each other",
+        description="Print how likely each strategy has most points in the end: exactly where nobody looks at the "
+        "others, else in games with dice, in which all take turns in this order. A strategy is `expected`, for the "
+        "highest expected score; `chance`, for the chance to win, with an eye on the others; the directory of a table "
+        "of some utility, or of two players; or DIR:N, to reach N by a table of scores or approx.",
+        epilog="Examples: duel runs/yahtzee-utility-beat-1-G5 expected; duel chance expected --games 1000000",
+    )
+    duel.add_argument("strategies", nargs="+", metavar="STRATEGY", help="two to sixteen of them")
+    duel.add_argument("--rules", metavar="NAME|FILE", help="the game (default: that of the tables, or yahtzee)")
+    how = duel.add_mutually_exclusive_group()
+    how.add_argument("--exact", action="store_true", help="without dice, or not at all")
+    how.add_argument(
+        "--games",
+        type=_count,
+        metavar="N",
+        help=f"play so many games with dice (default: {GAMES:,} where somebody looks at the others)",
+    )
+    duel.add_argument("--seed", type=_count, default=1, metavar="N", help="of the dice (default: 1)")
+    duel.add_argument("--json", action="store_true", help="print one JSON object with full precision")
+    duel.set_defaults(verb=_duel)
 
 
 def _add_slurm(verbs: Any) -> None:
@@ -295,20 +311,32 @@ def _compare(options: argparse.Namespace) -> str:
 
 
 def _duel(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.duel import duel, parse_strategy
+    from yahtzee_cluster.duel import duel, simulated_duel
+    from yahtzee_cluster.strategies import parse_strategy
 
-    one, other = parse_strategy(options.one), parse_strategy(options.other)
-    found = duel(one, other, load_rules(options.rules) if options.rules else None)
+    strategies = [parse_strategy(text) for text in options.strategies]
+    rules = load_rules(options.rules) if options.rules else None
+    n_games = options.games
+    if n_games is None and not options.exact and any(strategy.looks_on for strategy in strategies):
+        n_games = GAMES
+    if n_games == 0:
+        raise UsageError("games: expected at least one")
+    found = duel(strategies, rules) if n_games is None else simulated_duel(strategies, n_games, options.seed, rules)
     if options.json:
-        return json.dumps(asdict(found) | {"value": found.value})
-    return "\n".join(
-        [
-            f"{'one':8} plays for {one.words}",
-            f"{'other':8} plays for {other.words}",
-            *(f"{name:8} {100 * chance:.6f} %" for name, chance in asdict(found).items()),
-            f"{'value':8} {found.value:.9f}",
+        players = [
+            {"strategy": strategy.words, **asdict(standing), "interval": standing.interval}
+            for strategy, standing in zip(strategies, found, strict=True)
         ]
-    )
+        return json.dumps({"games": n_games, "seed": None if n_games is None else options.seed, "players": players})
+    lines = [f"{'':>3} {'win':>12} {'tie':>12} {'loss':>12} {'value':>11} {'mean':>9}  plays for"]
+    for number, (strategy, standing) in enumerate(zip(strategies, found, strict=True), start=1):
+        chances = " ".join(f"{100 * chance:>10.6f} %" for chance in (standing.win, standing.tie, standing.loss))
+        lines.append(f"{number:>3} {chances} {standing.value:>11.9f} {standing.mean:>9.4f}  {strategy.words}")
+    if n_games is not None:
+        lines += ["", f"In {n_games:,} games with dice, seed {options.seed}. With a confidence of 95 %, values are in"]
+        ranges = (f"{low:.6f} to {high:.6f}" for low, high in (standing.interval for standing in found))
+        lines += [f"{number:>3} {between}" for number, between in enumerate(ranges, start=1)]
+    return "\n".join(lines)
 
 
 def _report(options: argparse.Namespace) -> str:

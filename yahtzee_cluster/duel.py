@@ -1,82 +1,111 @@
-"""Two strategies that do not look at each other, against each other: who has more points in the end, exactly."""
+"""Strategies against each other: who has most points in the end, exactly where nobody looks at others, else by dice."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from yahtzee_cluster.errors import UsageError, shown
-from yahtzee_cluster.games import Played, play_by, play_for, play_for_mean
-from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.rules import Rules, load_rules
-from yahtzee_cluster.table import Table, open_table
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.objectives.expected import solve_expected
+from yahtzee_cluster.rules import Rules
+from yahtzee_cluster.simulation import Integers, final_scores
+from yahtzee_cluster.strategies import Perfect, Strategy, common_rules
 
-EXPECTED = "expected"
-
-
-@dataclass(frozen=True)
-class Strategy:
-    """How somebody plays: for the highest expected score, by a table, or by a table for some score."""
-
-    table: Table | None
-    target: int | None
-
-    @property
-    def words(self) -> str:
-        """What it plays for."""
-        if self.table is None:
-            return "the highest expected score"
-        if isinstance(self.table.problem, Utility):
-            return self.table.problem.goal
-        return f"at least {self.target} points ({self.table.objective})"
-
-    def played(self, rules: Rules) -> Played:
-        """All games of it."""
-        if self.table is None:
-            return play_for_mean(rules)
-        return play_by(self.table) if self.target is None else play_for(self.target, self.table)
+MOST_PLAYERS = 16
+CONFIDENCE = 0.95
+DEVIATIONS = 1.959963984540054
+"""So many to either side hold 95 % of a normal distribution."""
 
 
 @dataclass(frozen=True)
-class Duel:
-    """How likely each outcome is to the first."""
+class Standing:
+    """How one of the players fares."""
 
     win: float
+    """How likely nobody else has as many points."""
     tie: float
+    """How likely somebody has as many, and nobody has more."""
     loss: float
+    value: float
+    """A win, or the part of it that falls to each of those who tie."""
+    mean: float
+    """Of the final score."""
+    games: int | None = None
+    """Played with dice; None where the figures are exact."""
 
     @property
-    def value(self) -> float:
-        """A tie counted half."""
-        return self.win + self.tie / 2
+    def interval(self) -> tuple[float, float]:
+        """Wilson's for the value, with a confidence of 95 %; what varies less than a yes or no is inside more often."""
+        if self.games is None:
+            return self.value, self.value
+        n, squared = self.games, DEVIATIONS**2
+        middle = (self.value + squared / (2 * n)) / (1 + squared / n)
+        spread = math.sqrt(self.value * (1 - self.value) * squared / n + squared**2 / (4 * n**2)) / (1 + squared / n)
+        return middle - spread, middle + spread
 
 
-def parse_strategy(text: str) -> Strategy:
-    """`expected`, the directory of a table of some utility, or DIR:N for a table of scores or approx, and a score."""
-    if text == EXPECTED:
-        return Strategy(None, None)
-    directory, colon, number = text.rpartition(":")
-    if colon and number.isdecimal() and len(number) < 10 and not Path(text).exists():
-        return Strategy(open_table(directory), int(number))
-    table = open_table(text)
-    if not isinstance(table.problem, Utility):
-        raise UsageError(f"{shown(text)}: holds {table.objective}; say what is played for, as in DIR:250")
-    return Strategy(table, None)
+def duel(strategies: Sequence[Strategy], rules: Rules | None = None) -> list[Standing]:
+    """How everybody fares, exactly."""
+    rules = _rules(strategies, rules)
+    played = {strategy: strategy.played(rules).curve for strategy in set(strategies)}
+    curves = [played[strategy] for strategy in strategies]
+    length = max(map(len, curves)) + 1
+    at_least = np.stack([np.append(curve, np.zeros(length - len(curve))) for curve in curves])
+    return [_standing(at_least, player) for player in range(len(curves))]
 
 
-def duel(one: Strategy, other: Strategy, rules: Rules | None = None) -> Duel:
-    """Both play a game alone; the rules are those of their tables."""
-    known = [strategy.table.rules for strategy in (one, other) if strategy.table]
-    if rules is None:
-        rules = known[0] if known else load_rules("yahtzee")
-    if any(other_rules.table != rules.table for other_rules in known):
-        raise UsageError("both have to play the same game; these tables hold different rules")
-    first = one.played(rules).curve
-    second = first if other == one else other.played(rules).curve
-    length = max(len(first), len(second)) + 1
-    one_at_least, other_at_least = (np.append(curve, np.zeros(length - len(curve))) for curve in (first, second))
-    mine, theirs = (-np.diff(curve) for curve in (one_at_least, other_at_least))
-    less = mine @ (1 - other_at_least[:-1])
-    return Duel(float(less), float(mine @ theirs), float(theirs @ (1 - one_at_least[:-1])))
+def _standing(at_least: NDArray[np.float64], player: int) -> Standing:
+    """Of a player among several with these distributions, [player, score]."""
+    equal, less = -np.diff(at_least), 1 - at_least[:, :-1]
+    mine = equal[player]
+    level = mine[None, :]  # [n]: that n others have as many, and nobody has more
+    for rival in range(len(at_least)):
+        if rival != player:
+            padding = np.zeros((1, len(mine)))
+            level = np.vstack([level * less[rival], padding]) + np.vstack([padding, level * equal[rival]])
+    chances = level.sum(axis=1)
+    shares = chances / np.arange(1, len(chances) + 1)
+    best = float(chances.sum())
+    # A loss is added up of its own: where it is rare, one minus the rest would have no digits left.
+    return Standing(
+        float(chances[0]), float(chances[1:].sum()), 1 - best, float(shares.sum()), float(at_least[player, 1:].sum())
+    )
+
+
+def simulated_duel(
+    strategies: Sequence[Strategy],
+    n_games: int,
+    seed: int,
+    rules: Rules | None = None,
+    threads: int | None = None,
+) -> list[Standing]:
+    """How everybody fares in so many games with dice, taking turns in this order."""
+    rules = _rules(strategies, rules)
+    if len(strategies) != 2 and any(isinstance(strategy, Perfect) for strategy in strategies):
+        raise UsageError("a table of two players knows how to play against one other, not against more")
+    expected = solve_expected(rules)
+    seats = [strategy.seat(expected) for strategy in strategies]
+    return standings(final_scores(expected.anchors, seats, n_games, seed, threads))
+
+
+def standings(scores: Integers) -> list[Standing]:
+    """How everybody fared, by the final scores: [player, game]."""
+    best = scores == scores.max(axis=0)
+    n_best = best.sum(axis=0)
+    n_games = scores.shape[1]
+    found = []
+    for mine, points in zip(best, scores, strict=True):
+        win, level = float((mine & (n_best == 1)).mean()), float((mine & (n_best > 1)).mean())
+        share = float((mine / n_best).mean())
+        found.append(Standing(win, level, float((~mine).mean()), share, float(points.mean()), n_games))
+    return found
+
+
+def _rules(strategies: Sequence[Strategy], rules: Rules | None) -> Rules:
+    if not 2 <= len(strategies) <= MOST_PLAYERS:
+        raise UsageError(f"expected 2 to {MOST_PLAYERS} strategies, found {len(strategies)}")
+    return common_rules(strategies, rules)

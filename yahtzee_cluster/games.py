@@ -28,6 +28,7 @@ from yahtzee_cluster.objectives.probabilities import Scores, Strategies
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.statistics import CONSTANT, Currencies
+from yahtzee_cluster.store import Store
 from yahtzee_cluster.table import Table
 
 COSTLIEST = 10
@@ -120,13 +121,19 @@ def play_by(table: Table, start: Anchor | None = None, threads: int | None = Non
     return _Games(table.problem.expected, table, 0, threads).played(start)
 
 
-def _games(target: int, table: Table, threads: int | None, by_mean: bool = False, *, comparing: bool = False) -> _Games:
+def player_for(target: int, table: Table, *, comparing: bool = False) -> Strategies:
+    """What a table holds, if that knows how to play for a score, or also what that costs."""
     if not isinstance(table.problem, Strategies) or (comparing and not isinstance(table.problem, Scores)):
         wanted = "scores" if comparing else "scores or approx"
         raise UsageError(f"{table.path}: holds {table.objective}; expected a table of {wanted}")
     if not 1 <= target <= table.target:
         raise UsageError(f"target: this table knows how to play for 1 to {table.target}, found {target}")
-    return _Games(table.problem.expected, table, target, threads, by_mean, comparing)
+    return table.problem
+
+
+def _games(target: int, table: Table, threads: int | None, by_mean: bool = False, *, comparing: bool = False) -> _Games:
+    problem = player_for(target, table, comparing=comparing)
+    return _Games(problem.expected, table, target, threads, by_mean, comparing)
 
 
 class _Games:
@@ -184,7 +191,8 @@ class _Games:
     def _turn(self, games: dict[int, Values], pool: ThreadPoolExecutor) -> dict[int, Values]:
         """Play a turn of all games, by their sets of free categories; where they are then."""
         n_free = next(iter(games)).bit_count()
-        rows, turn = self._rows_below(n_free), len(self._compared) - n_free
+        rows = {} if self._table is None else rows_of_layer(self._table.store, n_free - 1)
+        turn = len(self._compared) - n_free
         after: dict[int, Values] = {}
         # Whatever is ready first, games are added up in the order of their sets.
         waiting: deque[Future[tuple[dict[int, Values], _Seen]]] = deque()
@@ -223,19 +231,6 @@ class _Games:
             self._kernels.put(kernel)
         return left, seen
 
-    def _rows_below(self, layer: int) -> dict[int, Values]:
-        """What decides for games that play for the target in this layer: the rows of the layer below."""
-        if self._table is None:
-            return {}
-        store = self._table.store
-        found: dict[int, Values] = {}
-        for cls in store.partition.classes:
-            members = store.partition.members(cls)
-            if int(members[0]).bit_count() == layer - 1:
-                block = store.block(cls)
-                found |= {subset: block[subset] for subset in members.tolist()}
-        return found
-
     def _result(self, ended: Values) -> Played:
         last = self._anchors.places(0)
         scores = np.zeros(int(self._length[last].max()))
@@ -247,3 +242,13 @@ class _Games:
         mean, square = (np.einsum("wo,wpo->p", self._met, pays**power) for power in (1, 2))
         variance = np.where(square - mean**2 > CONSTANT * square, square - mean**2, 0.0)
         return Played(curve, currencies.names, mean, np.where(currencies.once, variance, np.nan))
+
+
+def rows_of_layer(store: Store, layer: int) -> dict[int, Values]:
+    """What decides when so many categories will be free after a turn: all rows of theirs, by their sets."""
+    found: dict[int, Values] = {}
+    for cls in store.partition.classes:
+        if store.partition.layer(cls) == layer:
+            block = store.block(cls)
+            found |= {subset: block[subset] for subset in block.subsets.tolist()}
+    return found

@@ -13,15 +13,15 @@ from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.computation import KEEP, Computation, parse_bytes, parse_count
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
-from yahtzee_cluster.games import play_for_mean
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
 from yahtzee_cluster.objectives.race import Race, opening
 from yahtzee_cluster.objectives.scorecards import Scorecards
-from yahtzee_cluster.objectives.utility import Utility, worth_of
+from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of
 from yahtzee_cluster.recurrence import Recurrence
-from yahtzee_cluster.rules import load_rules
+from yahtzee_cluster.rules import Rules, load_rules
 from yahtzee_cluster.store import Store
+from yahtzee_cluster.strategies import EXPECTED, common_rules, parse_strategy
 from yahtzee_cluster.table import Table
 
 
@@ -34,25 +34,44 @@ class Job(Computation):
     target: int = 800
     goal: str | None = None
     """With objective utility: what every final score is worth."""
+    against: str | None = None
+    """And how those play who are to be beaten: a strategy that does not look at others."""
 
     def problem(self) -> Recurrence:
         """What is to be computed."""
         rules = load_rules(self.rules)
-        if self.objective != "utility":
-            if self.goal is not None:
-                raise UsageError("goal: only --objective utility has one")
-            return OBJECTIVES[self.objective](rules, self.target)
+        if self.objective == "utility":
+            return self._utility(rules)
+        if self.goal is not None:
+            raise UsageError("goal: only --objective utility has one")
+        return OBJECTIVES[self.objective](rules, self.target)
+
+    def _utility(self, rules: Rules) -> Utility:
+        """The goal in terms of what every final score is worth."""
         if self.goal is None:
-            raise UsageError("goal: say what a final score is worth: reach:N, beat:K, beat-all:K or power:P")
-        opponent = play_for_mean(rules).curve if self.goal.startswith("beat") else None
-        worth = worth_of(self.goal, opponent, Utility.count_scores(rules))
-        return Utility(rules, self.goal, tuple(worth.tolist()))
+            raise UsageError(
+                "goal: say what a final score is worth: reach:N, beat:K, beat-all:K, power:P or worth:FILE"
+            )
+        kind, _, file = self.goal.partition(":")
+        n_scores = Utility.count_scores(rules)
+        if kind == "worth":
+            return Utility(rules, _without_folder(self.goal), tuple(read_worth(file, n_scores)))
+        name, opponent = self.goal, None
+        if kind in {"beat", "beat-all"}:
+            strategy = parse_strategy(self.against or EXPECTED)
+            opponent = strategy.played(common_rules([strategy], rules)).curve
+            name += "" if self.against in {None, EXPECTED} else f" against {strategy.words}"
+        elif self.against is not None:
+            raise UsageError("against: only goals beat:K and beat-all:K have opponents")
+        return Utility(rules, name, tuple(worth_of(self.goal, opponent, n_scores).tolist()))
 
     @property
     def about(self) -> dict[str, Any]:
         """The game, what it is played for, and how far."""
         target = None if self.objective in WITHOUT_TARGET else self.target
-        return {"rules": Path(self.rules).stem, "objective": self.objective, "goal": self.goal, "target": target}
+        goal, against = (text and _without_folder(text) for text in (self.goal, self.against))
+        about = {"rules": Path(self.rules).stem, "objective": self.objective, "goal": goal, "against": against}
+        return {**about, "target": target}
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -70,7 +89,14 @@ class Job(Computation):
             "--goal",
             metavar="GOAL",
             help="for --objective utility, what a final score is worth: reach:N; beat:K, to have more than each of K "
-            "who play for the highest expected score, a tie counted half; beat-all:K, a tie lost; power:P of the score",
+            "of the same opponents, a tie counted half; beat-all:K, a tie lost; power:P of the score; worth:FILE, with "
+            "a number for each score from 0 on",
+        )
+        add(
+            "--against",
+            metavar="STRATEGY",
+            help="how the opponents of beat and beat-all play, as `yahtzee-cluster duel` takes it; they look at nobody "
+            f"(default: {EXPECTED})",
         )
         add("--target", type=parse_count, metavar="N", help=f"the highest score asked for (default: {default.target})")
 
@@ -87,6 +113,7 @@ class Job(Computation):
         given: dict[str, Any] = {
             "objective": fields.choice("objective", CHOICES, None) if "objective" in fields.table else None,
             "goal": fields.optional_text("goal"),
+            "against": fields.optional_text("against"),
             "rules": fields.optional_text("rules"),
             "target": fields.integer("target", None, low=1, high=MAX_COUNT),
             "G": _fixed_text(fields),
@@ -97,6 +124,8 @@ class Job(Computation):
         }
         if given["rules"] is not None and given["rules"].endswith(".toml"):
             given["rules"] = str(Path(path).parent / given["rules"])
+        if given["goal"] is not None and given["goal"].startswith("worth:"):
+            given["goal"] = f"worth:{Path(path).parent / given['goal'].removeprefix('worth:')}"
         job = cls().overridden(given)
         parse_bytes(job.cache)
         return job
@@ -110,6 +139,12 @@ class Job(Computation):
             table = Table(store.path, problem, store.partition.fixed)
             return [f"worth      {table.worth(Anchor(problem.rules.all_free, 0, chip=False), 0):.9f}  ({problem.goal})"]
         return _result(Table(store.path, problem, store.partition.fixed))
+
+
+def _without_folder(text: str) -> str:
+    """What names a goal or a strategy: that of a file does not hang on where it is."""
+    kind, colon, file = text.rpartition("worth:")
+    return kind + colon + Path(file).name
 
 
 def _opening(problem: Race, store: Store) -> list[str]:

@@ -11,6 +11,7 @@ And only five equal dice ever depend on the state: they get a row for each of fo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -53,6 +54,12 @@ class Moves:
     """[free, face]: the set of categories that five of a kind may fill."""
     joker: NDArray[np.uint8]
     """[free, face]: whether five of a kind is a joker."""
+
+    @cached_property
+    def columns(self) -> NDArray[np.int64]:
+        """[fact, outcome]: category, points, what it adds to the upper total, and whether it brings the chip."""
+        facts = [(outcome.category, outcome.points, outcome.upper, outcome.chip) for outcome in self.outcomes]
+        return np.array(facts, np.int64).T
 
 
 def compile_moves(rules: Rules) -> Moves:

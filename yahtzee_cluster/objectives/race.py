@@ -81,7 +81,8 @@ class Race(Recurrence):
         return np.maximum.reduceat(values, self.anchors.place[:, 0]).astype(np.int32)
 
     @cached_property
-    def _n_places(self) -> NDArray[np.int64]:
+    def n_places(self) -> NDArray[np.int64]:
+        """[free]: how many anchors there are."""
         return np.diff(np.append(self.anchors.place[:, 0], self.anchors.n_places))
 
     def _cards(self, subsets: Subsets) -> tuple[Subsets, Subsets]:
@@ -110,18 +111,18 @@ class Race(Recurrence):
             return float(lead > 0)
         if not lowest <= lead <= highest:
             raise UsageError(f"lead: no game comes to {lead} here, only to {lowest} to {highest}")
-        return subset, (at[0] * int(self._n_places[two.free]) + at[1]) * (highest - lowest + 1) + lead - lowest
+        return subset, (at[0] * int(self.n_places[two.free]) + at[1]) * (highest - lowest + 1) + lead - lowest
 
     def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
         """One entry for each lead, pair of anchors, and quantity."""
         one, two = self._cards(subsets)
         lowest, highest = self.leads(subsets)
-        return self.quantities * self._n_places[one] * self._n_places[two] * (highest - lowest + 1)
+        return self.quantities * self.n_places[one] * self.n_places[two] * (highest - lowest + 1)
 
     @property
     def plain_size(self) -> int:
         """Every lead that there can be, for every pair of anchors."""
-        most_places = int(self._n_places.max())
+        most_places = int(self.n_places.max())
         return self.quantities * most_places**2 * (2 * int(self.most[-1]) + 1)
 
     def solver(self) -> Solver:
@@ -145,7 +146,7 @@ class Race(Recurrence):
         """The first quantity by trying out everything, where no anchor is more than its free categories."""
         n, (lowest, highest) = len(self.rules.categories), self.leads(np.array([subset]))
         one, two = subset & self.rules.all_free, subset >> n
-        if not subset or self._n_places.max() > 1 or self.quantities > 1:
+        if not subset or self.n_places.max() > 1 or self.quantities > 1:
             return None
         second = two.bit_count() > one.bit_count()
         mine, sign = (two, -1) if second else (one, 1)

@@ -6,15 +6,17 @@ the same recursion, and differ in its last rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchors, most_scored
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.errors import FileError, UsageError, shown
 from yahtzee_cluster.kernels import needs
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
@@ -23,6 +25,10 @@ from yahtzee_cluster.objectives.scorecards import Scorecards, Values
 from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Block, Solver
 from yahtzee_cluster.rules import Rules
+
+MOST_OPPONENTS = 1000
+MOST_POWER = 100
+MOST_CHARACTERS = 1_000_000
 
 
 class Utility(Scorecards):
@@ -119,16 +125,35 @@ def worth_of(goal: str, curve: Values | None, n_scores: int) -> Values:
     """
     kind, _, number = goal.partition(":")
     scores = np.arange(n_scores)
-    if kind == "reach" and number.isdecimal() and len(number) < 10:
-        return (scores >= int(number)).astype(float)
-    if kind == "power" and 0 < (power := _number(number)) <= 100:
+    count = int(number) if re.fullmatch("[0-9]{1,9}", number) else -1
+    if kind == "reach" and count >= 0:
+        return (scores >= count).astype(float)
+    if kind == "power" and 0 < (power := _number(number)) <= MOST_POWER:
         return np.asarray(scores**power, float)
-    if kind in {"beat", "beat-all"} and number.isdecimal() and 0 < int(number[:6]) <= 1000 and curve is not None:
+    if kind in {"beat", "beat-all"} and 0 < count <= MOST_OPPONENTS and curve is not None:
         at_least = np.zeros(n_scores + 1)
         at_least[: min(len(curve), n_scores)] = curve[:n_scores]
-        less, no_more = (1 - at_least[:-1]) ** int(number), (1 - at_least[1:]) ** int(number)
+        less, no_more = (1 - at_least[:-1]) ** count, (1 - at_least[1:]) ** count
         return np.asarray(less + (0.5 * (no_more - less) if kind == "beat" else 0.0))
-    raise UsageError(f"goal: expected reach:N, beat:K, beat-all:K or power:P, found {goal!r}")
+    raise UsageError(
+        f"goal: expected reach:N, beat:K or beat-all:K with K up to {MOST_OPPONENTS}, power:P with P up to "
+        f"{MOST_POWER}, or worth:FILE, found {shown(goal)}"
+    )
+
+
+def read_worth(file: str, n_scores: int) -> list[float]:
+    """What every final score is worth by a text file: numbers from score 0 on; the last holds for all above."""
+    try:
+        with Path(file).open(encoding="utf-8-sig") as stream:
+            words = stream.read(MOST_CHARACTERS).replace(",", " ").split()
+        numbers = [float(word) for word in words]
+    except OSError as error:
+        raise FileError(file, f"cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise FileError(file, f"expected numbers with blanks, commas or line ends between: {error}") from error
+    if not 0 < len(numbers) <= n_scores:
+        raise FileError(file, f"expected 1 to {n_scores} numbers, for the final scores from 0 on, found {len(numbers)}")
+    return numbers + numbers[-1:] * (n_scores - len(numbers))
 
 
 def _number(text: str) -> float:

@@ -1,0 +1,215 @@
+# cython: language_level=3
+"""Single games with dice: turns that are thrown, and how likely each outcome of one is to win.
+
+A throw is a number below 6^5, the faces of five dice in order; whoever rerolls fewer dice takes the first of them.
+"""
+
+import math
+
+import numpy as np
+
+from yahtzee_cluster.dice import KEEPS, ROLLS
+from yahtzee_cluster.errors import KernelArgumentError
+from yahtzee_cluster.kernels.needs cimport Player
+from yahtzee_cluster.kernels.turn import check, check_output
+from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn
+
+from libc.math cimport sqrt
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t
+
+cdef enum:
+    N_THROWS = 7776
+    LANES = 64  # whose decisions stay in a near cache
+    STEPS = 256  # of the normal distribution for each deviation
+    FARTHEST = 8  # beyond so many deviations everything is certain
+    NODES = 8
+
+cdef double SMALLEST = 1e-9  # what is certain has a deviation as well: it keeps apart who is ahead, level and behind
+
+
+def _codes(n_dice):
+    """[throw]: what the first dice of a throw add to the code of a keep, in which each face has a digit to base 6."""
+    throws = np.arange(N_THROWS)
+    return sum([6 ** (throws // 6**die % 6) for die in range(n_dice)], np.zeros(N_THROWS, int))
+
+
+_CODE = {keep: sum([6 ** (face - 1) for face in keep]) for keep in KEEPS}
+_ROLL_OF = np.zeros(5 * 6**5 + 1, np.uint8)
+_ROLL_OF[[_CODE[roll] for roll in ROLLS]] = np.arange(len(ROLLS))
+cdef const uint8_t[::1] roll_of = _ROLL_OF
+cdef const int32_t[::1] code_of = np.array([_CODE[keep] for keep in KEEPS], np.int32)
+cdef const int32_t[:, ::1] thrown = np.array([_codes(5 - n) for n in range(6)], np.int32)  # by how many are kept
+cdef const uint8_t[::1] n_kept = np.array([len(keep) for keep in KEEPS], np.uint8)
+
+cdef const double[::1] normal = np.array(
+    [math.erfc(-(i / STEPS - FARTHEST) / math.sqrt(2)) / 2 for i in range(2 * FARTHEST * STEPS + 2)])
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(NODES)
+cdef const double[::1] nodes = _NODES
+cdef const double[::1] weights = _WEIGHTS / _WEIGHTS.sum()
+
+
+cdef inline int play(Turn turn, const uint16_t *decided, Py_ssize_t n, const uint16_t *throws) noexcept nogil:
+    """The outcome of one game, or -1 if its decisions are none; they are those of its lane among n."""
+    cdef int roll = roll_of[thrown[0, throws[0]]], keep, category, stage
+    for stage in range(2):
+        keep = decided[(stage * YC_ROLLS + roll) * n]
+        if keep >= YC_KEEPS:
+            return -1
+        roll = roll_of[code_of[keep] + thrown[n_kept[keep], throws[stage + 1]]]
+    category = decided[(2 * YC_ROLLS + roll) * n]
+    if category >= YC_CATEGORIES or not turn.program.legal[roll] >> category & 1:
+        return -1
+    return turn.tables.outcome_of[turn.program.row[roll] * YC_CATEGORIES + category]
+
+
+cdef _check_games(games, throws, outcomes):
+    """Make sure that every game has throws, and room for its outcome."""
+    n_games = len(games)
+    if check("throws", throws, np.uint16, (n_games, 3)).max(initial=0) >= N_THROWS:
+        raise KernelArgumentError(f"throws: expected numbers below {N_THROWS}")
+    if not check("outcomes", outcomes, np.int16, (n_games,)).flags.writeable:
+        raise KernelArgumentError("outcomes: expected an array that can be written to")
+
+
+def throw(Turn turn not None, Py_ssize_t free, bint chip, decisions, columns, throws, outcomes):
+    """Play a turn of many games of one scorecard as decided: `decisions` are laid out as `Turn.choose` returns them,
+    `columns` says which of its lanes each game is in. Fills in the outcome of each.
+    """
+    cdef const uint16_t[:, :, ::1] decided = check("decisions", decisions, np.uint16, (3, YC_ROLLS, None))
+    cdef const int64_t[::1] lanes = check("columns", columns, np.int64, (None,))
+    _check_games(columns, throws, outcomes)
+    cdef const uint16_t[:, ::1] faces = throws
+    cdef int16_t[::1] out = outcomes
+    cdef Py_ssize_t i, n = decided.shape[2], n_games = lanes.shape[0]
+    if n_games == 0:
+        return
+    if not 0 <= columns.min() <= columns.max() < n:
+        raise KernelArgumentError("columns: expected lanes of the decisions")
+    turn.open(free, chip, (), False)
+    try:
+        with nogil:
+            for i in range(n_games):
+                out[i] = play(turn, &decided[0, 0, lanes[i]], n, &faces[i, 0])
+    finally:
+        turn.end()
+    if outcomes.min() < 0:
+        raise KernelArgumentError("decisions: expected keeps, and categories that are open to their roll")
+
+
+def throw_by(Player player not None, Py_ssize_t free, bint chip, successors, lanes, needs, throws, outcomes):
+    """The same as a player decides by the rows of `successors`: for each game, in rising order, the lane of its anchor
+    and what it needs or, if the player decides by the score, has scored so far. Fills in the outcome of each.
+    """
+    cdef Turn turn = player.turn
+    cdef const int64_t[::1] anchors = check("lanes", lanes, np.int64, (None,))
+    cdef const int64_t[::1] wanted = check("needs", needs, np.int64, (len(lanes),))
+    _check_games(lanes, throws, outcomes)
+    cdef const uint16_t[:, ::1] faces = throws
+    cdef int16_t[::1] out = outcomes
+    cdef uint16_t[::1] decided = np.empty(3 * YC_ROLLS * LANES, np.uint16)
+    cdef const double *reads[YC_CATEGORIES]
+    cdef Py_ssize_t n_games = anchors.shape[0], first = 0, last, i, at, n, base = 0 if player.by_score else 1
+    cdef int64_t lane = -1
+    if not 0 < free <= turn.all_free or player.layout.place[free, chip] < 0:
+        raise KernelArgumentError(f"free, chip: no such scorecard: {free}, {chip}")
+    if n_games == 0:
+        return
+    place = player.layout.place[free, chip] + lanes
+    if not 0 <= lanes.min() <= lanes.max() < player.layout.n_lanes[free]:
+        raise KernelArgumentError("lanes: expected anchors of the scorecard")
+    if not ((needs >= base) & (needs < base + np.asarray(player.lengths)[place])).all():
+        raise KernelArgumentError("needs: expected what the rows have room for")
+    if (np.diff(lanes) < 0).any() or ((np.diff(lanes) == 0) & (np.diff(needs) < 0)).any():
+        raise KernelArgumentError("lanes, needs: expected the games in rising order")
+    player.read(free, successors, reads)
+    turn.begin()
+    try:
+        with nogil:
+            player.open_card(turn, free, chip)
+            while first < n_games:
+                if anchors[first] != lane:
+                    lane = anchors[first]
+                    player.open_lane(turn, free, chip, lane, reads)
+                # As many as one vector has room for are decided together.
+                last = first + 1
+                while last < n_games and anchors[last] == lane and wanted[last] - wanted[first] < turn.run.width:
+                    last += 1
+                n = wanted[last - 1] - wanted[first] + 1
+                player.decide(turn, wanted[first] - base, n, &decided[0])
+                for i in range(first, last):
+                    at = wanted[i] - wanted[first]
+                    out[i] = play(turn, &decided[at], n, &faces[i, 0])
+                first = last
+    finally:
+        turn.end()
+
+
+def chances(mean, deviation, lanes, scores, rival_mean, rival_deviation, which, chance, reached):
+    """How likely some outcomes of a turn are to win against all rivals, and what final score they lead to on average.
+
+    `mean` and `deviation` are those of all that is scored from now on, [n, lane], when outcome `which[n]` is taken,
+    `scores` has what every game has brought so far, and `rival_mean` and `rival_deviation` say where rivals will end,
+    [game, rival]; all of it is taken for normally distributed. To be level counts half.
+    Answers go to `chance` and `reached`, [outcome, game], by the number of the outcome.
+    """
+    cdef const double[:, ::1] means = check("mean", mean, np.float64, (None, None))
+    cdef const double[:, ::1] deviations = check("deviation", deviation, np.float64, mean.shape)
+    cdef const int64_t[::1] lane_of = check("lanes", lanes, np.int64, (None,))
+    cdef const int64_t[::1] so_far = check("scores", scores, np.int64, (len(lanes),))
+    cdef const double[:, ::1] theirs = check("rival_mean", rival_mean, np.float64, (len(lanes), None))
+    cdef const double[:, ::1] their_deviations = check("rival_deviation", rival_deviation, np.float64, rival_mean.shape)
+    cdef const int64_t[::1] outcomes = check("which", which, np.int64, (len(mean),))
+    cdef double[:, ::1] won = check_output("chance", chance, (None, len(lanes)))
+    cdef double[:, ::1] at_the_end = check_output("reached", reached, chance.shape)
+    cdef Py_ssize_t n, o, i, n_games = lane_of.shape[0], n_rivals = theirs.shape[1]
+    cdef double at, spread
+    if n_games == 0:
+        return
+    if not 0 <= lanes.min() <= lanes.max() < mean.shape[1]:
+        raise KernelArgumentError("lanes: expected lanes of the means")
+    if not 0 <= which.min() <= which.max() < len(chance):
+        raise KernelArgumentError("which: expected outcomes that there is room for")
+    if n_rivals == 0:
+        raise KernelArgumentError("rival_mean: expected at least one rival")
+    if not (np.isfinite(mean).all() and np.isfinite(rival_mean).all()):
+        raise KernelArgumentError("mean, rival_mean: expected finite numbers")
+    if not ((deviation >= 0).all() and (rival_deviation >= 0).all()):
+        raise KernelArgumentError("deviation, rival_deviation: expected none below 0")
+    with nogil:
+        for n in range(means.shape[0]):
+            o = outcomes[n]
+            for i in range(n_games):
+                at = so_far[i] + means[n, lane_of[i]]
+                spread = deviations[n, lane_of[i]]
+                at_the_end[o, i] = at
+                if n_rivals == 1:
+                    spread = spread * spread + their_deviations[i, 0] * their_deviations[i, 0]
+                    won[o, i] = below((at - theirs[i, 0]) / max(sqrt(spread), SMALLEST))
+                else:
+                    won[o, i] = ahead_of_all(at, spread, theirs, their_deviations, i)
+
+
+cdef inline double below(double deviations) noexcept nogil:
+    """How likely something normally distributed is to be less than so many deviations above its mean."""
+    cdef double at = (deviations + FARTHEST) * STEPS
+    cdef Py_ssize_t i
+    if not at > 0.0:
+        return 0.0
+    if at >= 2 * FARTHEST * STEPS:
+        return 1.0
+    i = <Py_ssize_t>at
+    return normal[i] + (at - i) * (normal[i + 1] - normal[i])
+
+
+cdef double ahead_of_all(double mean, double deviation, const double[:, ::1] theirs,
+                         const double[:, ::1] their_deviations, Py_ssize_t game) noexcept nogil:
+    """How likely all rivals of a game end below something normally distributed: Gauss-Hermite over where that ends."""
+    cdef double chance = 0.0, product, at
+    cdef Py_ssize_t node, j
+    for node in range(NODES):
+        at = mean + deviation * nodes[node]
+        product = weights[node]
+        for j in range(theirs.shape[1]):
+            product *= below((at - theirs[game, j]) / max(their_deviations[game, j], SMALLEST))
+        chance += product
+    return chance

@@ -1,0 +1,213 @@
+"""Who sits at a table with dice: what each way to play decides, for many games at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.games import rows_of_layer
+from yahtzee_cluster.kernels.hands import chances, throw, throw_by
+from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.objectives.expected import ROUNDING, ExpectedTable
+from yahtzee_cluster.objectives.probabilities import Strategies
+from yahtzee_cluster.objectives.race import Race
+from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.simulation import Cards, Group, Integers, Outcomes, Play, Seat
+from yahtzee_cluster.store import Store
+
+Values = NDArray[np.float64]
+
+
+class ForTheMean(Seat):
+    """Plays for the highest expected score."""
+
+    def __init__(self, expected: ExpectedTable) -> None:
+        self._expected = expected
+
+    def hand(self, turn: Turn) -> Play:
+        """What it decides is the same for all games at an anchor."""
+        decider = self._expected.decider(turn)
+
+        def play(_: Cards, group: Group, outcomes: Outcomes) -> None:
+            decisions = decider.decisions(group.free, group.chip)
+            throw(turn, group.free, group.chip, decisions, group.lanes, group.throws, outcomes)
+
+        return play
+
+
+class ByTable(Seat):
+    """Plays by a table of some utility, or for a target by one that knows how; with nothing to play for, for the mean.
+
+    That is so when the target is reached, or out of reach.
+    """
+
+    def __init__(self, problem: Strategies | Utility, store: Store, target: int) -> None:
+        self._problem = problem
+        self._store = store
+        self._target = target
+        self._rows: dict[int, Values] = {}
+
+    def look_up(self, cards: Cards, player: int) -> None:
+        """Read the rows that decide the turn."""
+        layer = int(cards.free[player, 0]).bit_count() - 1
+        if not any(subset.bit_count() == layer for subset in self._rows):
+            self._rows = rows_of_layer(self._store, layer)
+
+    def hand(self, turn: Turn) -> Play:
+        """What it decides hangs on the score so far."""
+        player = self._problem.player(turn)
+        play_for_mean = ForTheMean(self._problem.expected).hand(turn)
+
+        def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
+            wanted, is_open = self._wanted(cards.anchors, group)
+            rows = [self._rows.get(group.free & ~(1 << c)) for c in range(len(cards.anchors.rules.categories))]
+            rising = np.lexsort((wanted, group.lanes))
+            open_games, others = rising[is_open[rising]], np.flatnonzero(~is_open)
+            found = np.empty(len(open_games), np.int16)
+            at = group.lanes[open_games], wanted[open_games], group.throws[open_games]
+            throw_by(player, group.free, group.chip, rows, *at, found)
+            outcomes[open_games] = found
+            if len(others):
+                found = np.empty(len(others), np.int16)
+                play_for_mean(cards, group.part(others), found)
+                outcomes[others] = found
+
+        return play
+
+    def _wanted(self, anchors: Anchors, group: Group) -> tuple[Integers, NDArray[np.bool_]]:
+        """What every game is looked up by, and whether there is anything to look up."""
+        if isinstance(self._problem, Utility):
+            return group.scores, np.ones(len(group.scores), bool)
+        needs = self._target - group.scores
+        places = anchors.place[group.free, int(group.chip)] + group.lanes
+        return needs, (needs > 0) & (needs <= self._problem.rows.length[places])
+
+
+class ForTheChance(Seat):
+    """Plays for the chance to have more than all others in the end (Ecker).
+
+    What anybody will still score, this one included, is taken for normally distributed, with the mean and the variance
+    of the highest expected score. Where chances tie, the mean decides.
+    """
+
+    def __init__(self, expected: ExpectedTable) -> None:
+        self._mean = expected.mean
+        variance = expected.second_moment - expected.mean**2
+        self._deviation = np.sqrt(np.where(variance > ROUNDING * expected.second_moment, variance, 0.0))
+        self._rival_mean = self._rival_deviation = np.empty((0, 0))
+
+    def look_up(self, cards: Cards, player: int) -> None:
+        """See where all others are likely to end."""
+        rivals = [rival for rival in range(len(cards.score)) if rival != player]
+        places = np.stack([cards.places(rival) for rival in rivals], axis=1)
+        self._rival_mean = cards.score[rivals].T + self._mean[places]
+        self._rival_deviation = self._deviation[places]
+
+    def hand(self, turn: Turn) -> Play:
+        """What it decides is another thing in every game."""
+
+        def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
+            after = After.of(cards, group)
+            values = np.zeros((2, turn.n_outcomes, len(group.games)))
+            chances(
+                after.paid + self._mean[after.places],
+                self._deviation[after.places],
+                group.lanes,
+                group.scores,
+                self._rival_mean[group.games],
+                self._rival_deviation[group.games],
+                after.outcomes,
+                *values,
+            )
+            _choose(turn, group, values, outcomes)
+
+        return play
+
+
+class Perfectly(Seat):
+    """Plays by a table of two players."""
+
+    def __init__(self, problem: Race, store: Store) -> None:
+        self._problem = problem
+        self._store = store
+
+    def look_up(self, cards: Cards, player: int) -> None:  # noqa: ARG002
+        """Read all values that this turn may lead to, end to end, in the order of their subsets."""
+        layer = sum(int(free).bit_count() for free in cards.free[:, 0]) - 1
+        partition = self._store.partition
+        classes = [cls for cls in partition.classes if partition.layer(cls) == layer]
+        starts = np.cumsum([0, *(partition.n_values[cls] for cls in classes)])
+        self._values = np.empty(starts[-1])
+        subsets, rows = [], []
+        for cls, start in zip(classes, starts, strict=False):
+            block = self._store.block(cls)
+            self._values[start : start + len(block.values)] = block.values
+            subsets.append(block.subsets)
+            rows.append(start + block.starts[:-1])
+        order = np.argsort(np.concatenate(subsets))
+        self._subsets, self._starts = np.concatenate(subsets)[order], np.concatenate(rows)[order]
+
+    def hand(self, turn: Turn) -> Play:
+        """What it decides hangs on the lead, and on what the other one still has."""
+
+        def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
+            values = np.zeros((self._problem.quantities, turn.n_outcomes, len(group.games)))
+            self._fill(cards, group, values)
+            _choose(turn, group, values if group.player == 0 else -values, outcomes)
+
+        return play
+
+    def _fill(self, cards: Cards, group: Group, values: Values) -> None:
+        """The first player's chances after every outcome."""
+        problem, anchors = self._problem, cards.anchors
+        after = After.of(cards, group)
+        other = 1 - group.player
+        their_free = cards.free[other, group.games]
+        theirs = cards.places(other)[group.games] - anchors.place[their_free, 0]
+        n, sign = len(anchors.rules.categories), 1 - 2 * group.player
+        lead = sign * (group.scores - cards.score[other, group.games])
+        for free in np.unique(after.free).tolist():
+            subsets = their_free << n | free if group.player == 0 else free << n | their_free
+            lowest, highest = problem.leads(subsets)
+            length = highest - lowest + 1
+            at = self._starts[np.searchsorted(self._subsets, subsets)]
+            size = problem.sizes(subsets) // problem.quantities
+            for row in np.flatnonzero(after.free == free).tolist():
+                mine = after.places[row, group.lanes] - anchors.place[free, 0]
+                pair = (mine, theirs) if group.player == 0 else (theirs, mine)
+                n_second = problem.n_places[subsets >> n]
+                first = at + (pair[0] * n_second + pair[1]) * length
+                step = lead + sign * after.paid[row, group.lanes] - lowest
+                inside = (step >= 0) & (step < length)
+                for quantity, found in enumerate(values[:, after.outcomes[row]]):
+                    there = self._values[first + quantity * size + np.where(inside, step, 0)]
+                    found[:] = np.where(inside, there, step > 0)
+
+
+@dataclass(frozen=True)
+class After:
+    """Where every outcome leads from the anchors of a scorecard: [n, lane]; for outcome `outcomes[n]`."""
+
+    outcomes: Integers
+    free: Integers
+    """[n]: the free categories that are left."""
+    places: Integers
+    paid: Integers
+
+    @classmethod
+    def of(cls, cards: Cards, group: Group) -> After:
+        """For those outcomes whose category is free."""
+        anchors, moves = cards.anchors, cards.moves
+        outcomes = np.flatnonzero(group.free >> moves.columns[0] & 1)
+        lanes = np.arange(anchors.n_lanes[group.free])
+        free, chip, lane, paid = anchors.lead(group.free, int(group.chip), lanes, moves, outcomes[:, None])
+        return cls(outcomes, free[:, 0], anchors.place[free, chip] + lane, paid)
+
+
+def _choose(turn: Turn, group: Group, values: Values, outcomes: Outcomes) -> None:
+    """Play a turn of games that are decided one by one, by what outcomes are worth: [criterion, outcome, game]."""
+    decisions = turn.choose(group.free, group.chip, *values)
+    throw(turn, group.free, group.chip, decisions, np.arange(len(group.games)), group.throws, outcomes)

@@ -1,0 +1,151 @@
+"""Games of several players with dice, many at a time.
+
+All games are at the same turn of the same player, so of everybody all have as many free categories. Games in which that
+player has the same scorecard are decided together.
+Dice depend on the seed alone, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.dice import N_DICE, N_FACES
+from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.moves import Moves, compile_moves
+
+N_ROLLS = 3
+TOGETHER = 1024
+"""So many games are decided together at the most: what that takes stays in a cache."""
+
+Integers = NDArray[np.int64]
+Outcomes = NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class Cards:
+    """What everybody's scorecards hold: [player, game]."""
+
+    anchors: Anchors
+    moves: Moves
+    free: Integers
+    chip: Integers
+    lane: Integers
+    score: Integers
+
+    @classmethod
+    def empty(cls, anchors: Anchors, moves: Moves, n_players: int, n_games: int) -> Cards:
+        """Before the first turn."""
+        zeros = [np.zeros((n_players, n_games), np.int64) for _ in range(3)]
+        free = np.full((n_players, n_games), anchors.rules.all_free, np.int64)
+        lane = anchors.lane(anchors.rules.all_free, 0)
+        return cls(anchors, moves, free, zeros[0], zeros[1] + lane, zeros[2])
+
+    def places(self, player: int) -> Integers:
+        """Where the anchors of a player lie among all anchors."""
+        return np.asarray(self.anchors.place[self.free[player], self.chip[player]] + self.lane[player])
+
+    def fill(self, player: int, outcomes: Outcomes) -> None:
+        """Have a player score in every game."""
+        free, chip, lane, score = (column[player] for column in (self.free, self.chip, self.lane, self.score))
+        left, with_chip, to, paid = self.anchors.lead(free, chip, lane, self.moves, outcomes)
+        free[:], chip[:], lane[:] = left, with_chip, to
+        score += paid
+
+
+@dataclass(frozen=True)
+class Group:
+    """Games in which the one to move has the same scorecard, in the order of its lanes."""
+
+    player: int
+    free: int
+    chip: bool
+    games: Integers
+    lanes: Integers
+    scores: Integers
+    throws: NDArray[np.uint16]
+    """[game, roll]: the faces of five dice, as a number to base 6."""
+
+    def part(self, which: Integers) -> Group:
+        """Some of these games."""
+        columns = self.games[which], self.lanes[which], self.scores[which], self.throws[which]
+        return Group(self.player, self.free, self.chip, *columns)
+
+
+Play = Callable[[Cards, Group, Outcomes], None]
+"""Plays a turn of some games; fills in the outcome of each."""
+
+
+class Seat(ABC):
+    """One who takes part."""
+
+    def look_up(self, cards: Cards, player: int) -> None:  # noqa: B027  # some have nothing to look up
+        """Get ready for a turn of all games."""
+
+    @abstractmethod
+    def hand(self, turn: Turn) -> Play:
+        """What plays, in a thread that has this turn for itself; after a look at what was looked up last."""
+
+
+def final_scores(
+    anchors: Anchors, seats: Sequence[Seat], n_games: int, seed: int, threads: int | None = None
+) -> Integers:
+    """The final score of everybody in every game: [player, game]."""
+    threads = threads or len(os.sched_getaffinity(0))
+    moves = compile_moves(anchors.rules)
+    random = np.random.default_rng(seed)
+    cards = Cards.empty(anchors, moves, len(seats), n_games)
+    hands: list[SimpleQueue[Play]] = [SimpleQueue() for _ in seats]
+    for _ in range(threads):
+        turn = Turn(moves)
+        for seat, queue in zip(seats, hands, strict=True):
+            queue.put(seat.hand(turn))
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in anchors.rules.categories:
+            for player, seat in enumerate(seats):
+                throws = random.integers(0, N_FACES**N_DICE, (n_games, N_ROLLS), np.uint16)
+                seat.look_up(cards, player)
+                cards.fill(player, _outcomes(cards, player, throws, hands[player], pool))
+    return cards.score
+
+
+def _outcomes(
+    cards: Cards, player: int, throws: NDArray[np.uint16], hands: SimpleQueue[Play], pool: ThreadPoolExecutor
+) -> Outcomes:
+    """Play a turn of a player in all games."""
+    places, scores, lanes = cards.places(player), cards.score[player], cards.lane[player]
+    order = np.argsort(places, kind="stable")
+    found = np.empty(len(order), np.int16)
+
+    def play(first: int, last: int) -> None:
+        games = order[first:last]
+        free, chip = int(cards.free[player, games[0]]), bool(cards.chip[player, games[0]])
+        group = Group(player, free, chip, games, lanes[games], scores[games], throws[games])
+        outcomes = np.empty(len(games), np.int16)
+        hand = hands.get()
+        try:
+            hand(cards, group, outcomes)
+        finally:
+            hands.put(hand)
+        found[games] = outcomes
+
+    cards_differ = np.flatnonzero(np.diff((places - lanes)[order])) + 1
+    cuts = [0, *cards_differ.tolist(), len(order)]
+    shares = [share for first, last in pairwise(cuts) for share in _cut(first, last)]
+    for _ in pool.map(lambda share: play(*share), shares):
+        pass
+    return found
+
+
+def _cut(first: int, last: int) -> list[tuple[int, int]]:
+    cuts = [*range(first, last, TOGETHER), last]
+    return list(pairwise(cuts))

@@ -1,0 +1,147 @@
+"""How somebody plays, by name: for the highest expected score, by a table, or with an eye on the others."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from yahtzee_cluster.errors import UsageError, printable, shown
+from yahtzee_cluster.games import Played, play_by, play_for, play_for_mean, player_for
+from yahtzee_cluster.objectives.expected import ExpectedTable
+from yahtzee_cluster.objectives.probabilities import Strategies
+from yahtzee_cluster.objectives.race import Race
+from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.rules import Rules, load_rules
+from yahtzee_cluster.seats import ByTable, ForTheChance, ForTheMean, Perfectly
+from yahtzee_cluster.simulation import Seat
+from yahtzee_cluster.store import Store
+from yahtzee_cluster.table import Table, open_store, open_table
+
+
+class Strategy(ABC):
+    """One way to play."""
+
+    words: str
+    """What it plays for."""
+    looks_on = False
+    """Whether it looks at what others do."""
+
+    @property
+    def rules(self) -> Rules | None:
+        """Of the game that it knows; most know but one."""
+        return None
+
+    @abstractmethod
+    def seat(self, expected: ExpectedTable) -> Seat:
+        """Somebody who plays so, in a game whose expected scores are these."""
+
+    def played(self, rules: Rules) -> Played:  # noqa: ARG002
+        """All games of it, each alone; of one that looks at others there are none."""
+        raise UsageError(
+            f"who plays for {self.words} looks at the others: only games with dice can say what comes of it"
+        )
+
+
+class BestMean(Strategy):
+    """Plays for the highest expected score."""
+
+    words = "the highest expected score"
+
+    def seat(self, expected: ExpectedTable) -> Seat:
+        """Decides by the anchor alone."""
+        return ForTheMean(expected)
+
+    def played(self, rules: Rules) -> Played:
+        """All games of it."""
+        return play_for_mean(rules)
+
+
+class BestChance(Strategy):
+    """Plays for the chance to win, and takes what everybody will still score for normally distributed."""
+
+    words = "the best chance to win"
+    looks_on = True
+
+    def seat(self, expected: ExpectedTable) -> Seat:
+        """Decides by all scorecards."""
+        return ForTheChance(expected)
+
+
+@dataclass(frozen=True)
+class OfTable(Strategy):
+    """Plays by a table of some utility, or for a target by one that knows how to."""
+
+    table: Table
+    problem: Strategies | Utility
+    target: int | None = None
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        """What it plays for."""
+        if isinstance(self.problem, Utility):
+            return self.problem.goal
+        return f"at least {self.target} points ({self.table.objective})"
+
+    @property
+    def rules(self) -> Rules:
+        """Of the table."""
+        return self.table.rules
+
+    def seat(self, expected: ExpectedTable) -> Seat:  # noqa: ARG002
+        """Decides by the anchor and the score so far."""
+        return ByTable(self.problem, self.table.store, self.target or 0)
+
+    def played(self, rules: Rules) -> Played:  # noqa: ARG002
+        """All games of it."""
+        return play_by(self.table) if self.target is None else play_for(self.target, self.table)
+
+
+@dataclass(frozen=True)
+class Perfect(Strategy):
+    """Plays by a table of two players, as either of them."""
+
+    problem: Race
+    store: Store
+    words = "a win, perfectly"
+    looks_on = True
+
+    @property
+    def rules(self) -> Rules:
+        """Of the table."""
+        return self.problem.rules
+
+    def seat(self, expected: ExpectedTable) -> Seat:  # noqa: ARG002
+        """Decides by both scorecards."""
+        return Perfectly(self.problem, self.store)
+
+
+EXPECTED = "expected"
+BY_NAME: dict[str, Strategy] = {EXPECTED: BestMean(), "chance": BestChance()}
+
+
+def parse_strategy(text: str) -> Strategy:
+    """A name, the directory of a table of some utility or of two players, or DIR:N, to reach N by a table of scores."""
+    if text in BY_NAME:
+        return BY_NAME[text]
+    directory, colon, number = text.rpartition(":")
+    if colon and number.isdecimal() and len(number) < 10 and not Path(text).exists():
+        table, target = open_table(directory), int(number)
+        return OfTable(table, player_for(target, table), target)
+    problem, store = open_store(text)
+    if isinstance(problem, Race):
+        return Perfect(problem, store)
+    if isinstance(problem, Utility):
+        return OfTable(open_table(text), problem)
+    objective = problem.identity["objective"]
+    raise UsageError(f"{printable(shown(text))}: holds {objective}; say what is played for, as in DIR:250")
+
+
+def common_rules(strategies: Sequence[Strategy], rules: Rules | None = None) -> Rules:
+    """Of the game that all of them play: one that is named, or that of their tables."""
+    known = [strategy.rules for strategy in strategies if strategy.rules]
+    rules = rules or (known[0] if known else load_rules("yahtzee"))
+    if any(other.table != rules.table for other in known):
+        raise UsageError("all have to play the same game; these tables hold different rules")
+    return rules
