@@ -198,6 +198,19 @@ def test_the_same_dice_for_any_threads() -> None:
     assert not np.array_equal(scores[0][0], scores[0][2])
 
 
+def test_many_games_are_played_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More games than fit into memory at once have other dice in every part, and add up."""
+    players = [BestMean(), BestMean()]
+    whole = simulated_duel(players, 3000, 1, small("free"))
+    monkeypatch.setattr("yahtzee_cluster.duel.BATCH", 1000)
+    parts, first = (simulated_duel(players, n, 1, small("free")) for n in (3000, 1000))
+    for one, part in zip(parts, first, strict=True):
+        assert one.win + one.tie + one.loss == pytest.approx(1)
+        assert one != whole[0]
+        assert one.value != part.value
+        assert near(one, 0.5)
+
+
 def test_exact_duels_of_several() -> None:
     """Wins, ties and shares of three are what trying out all their scores finds."""
     random = np.random.default_rng(8)
@@ -279,6 +292,7 @@ def test_duel_at_the_shell(tmp_path: Path) -> None:
         (["expected"], "expected 2 to 16 strategies, found 1"),
         (["expected"] * 17, "expected 2 to 16 strategies, found 17"),
         (["chance", "expected", "--exact"], "looks at the others: only games with dice can say what comes of it"),
+        (["expected", "expected", "--seed", "3"], "seed: this duel needs no dice; say how many --games to play"),
         (["expected", "expected", "--games", "0"], "games: expected at least one"),
         (["expected", "expected", "--games", "1x"], "argument --games: expected a whole number, found '1x'"),
         (["expected", "expected", "--games", "5", "--exact"], "not allowed with argument"),

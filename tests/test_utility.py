@@ -188,6 +188,7 @@ def test_refusals(tmp_path: Path) -> None:
         (["--goal", "power:-1"], "goal: expected reach:N"),
         (["--goal", "power:nan"], "goal: expected reach:N"),
         (["--goal", "reach:1", "--objective", "maxprob"], "goal: only --objective utility has one"),
+        (["--against", "expected", "--objective", "maxprob"], "against: only --objective utility has one"),
     ):
         result = mpirun(1, ["-m", "yahtzee_cluster.run", *flags, *more])
         assert (result.returncode, result.stdout) == (2, ""), result.stderr

@@ -181,7 +181,7 @@ def _add_duel(verbs: Any) -> None:
         metavar="N",
         help=f"play so many games with dice (default: {GAMES:,} where somebody looks at the others)",
     )
-    duel.add_argument("--seed", type=_count, default=1, metavar="N", help="of the dice (default: 1)")
+    duel.add_argument("--seed", type=_count, metavar="N", help="of the dice (default: 1)")
     duel.add_argument("--json", action="store_true", help="print one JSON object with full precision")
     duel.set_defaults(verb=_duel)
 
@@ -316,24 +316,26 @@ def _duel(options: argparse.Namespace) -> str:
 
     strategies = [parse_strategy(text) for text in options.strategies]
     rules = load_rules(options.rules) if options.rules else None
-    n_games = options.games
+    n_games, seed = options.games, 1 if options.seed is None else options.seed
     if n_games is None and not options.exact and any(strategy.looks_on for strategy in strategies):
         n_games = GAMES
     if n_games == 0:
         raise UsageError("games: expected at least one")
-    found = duel(strategies, rules) if n_games is None else simulated_duel(strategies, n_games, options.seed, rules)
+    if n_games is None and options.seed is not None:
+        raise UsageError("seed: this duel needs no dice; say how many --games to play, or leave it out")
+    found = duel(strategies, rules) if n_games is None else simulated_duel(strategies, n_games, seed, rules)
     if options.json:
         players = [
             {"strategy": strategy.words, **asdict(standing), "interval": standing.interval}
             for strategy, standing in zip(strategies, found, strict=True)
         ]
-        return json.dumps({"games": n_games, "seed": None if n_games is None else options.seed, "players": players})
+        return json.dumps({"games": n_games, "seed": None if n_games is None else seed, "players": players})
     lines = [f"{'':>3} {'win':>12} {'tie':>12} {'loss':>12} {'value':>11} {'mean':>9}  plays for"]
     for number, (strategy, standing) in enumerate(zip(strategies, found, strict=True), start=1):
         chances = " ".join(f"{100 * chance:>10.6f} %" for chance in (standing.win, standing.tie, standing.loss))
         lines.append(f"{number:>3} {chances} {standing.value:>11.9f} {standing.mean:>9.4f}  {strategy.words}")
     if n_games is not None:
-        lines += ["", f"In {n_games:,} games with dice, seed {options.seed}. With a confidence of 95 %, values are in"]
+        lines += ["", f"In {n_games:,} games with dice, seed {seed}. With a confidence of 95 %, values are in"]
         ranges = (f"{low:.6f} to {high:.6f}" for low, high in (standing.interval for standing in found))
         lines += [f"{number:>3} {between}" for number, between in enumerate(ranges, start=1)]
     return "\n".join(lines)

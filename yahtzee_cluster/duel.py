@@ -16,7 +16,9 @@ from yahtzee_cluster.simulation import Integers, final_scores
 from yahtzee_cluster.strategies import Perfect, Strategy, common_rules
 
 MOST_PLAYERS = 16
-CONFIDENCE = 0.95
+BATCH = 1 << 20
+"""So many games are played at a time, for the sake of memory."""
+TALLIED = ("win", "tie", "loss", "value", "mean")
 DEVIATIONS = 1.959963984540054
 """So many to either side hold 95 % of a normal distribution."""
 
@@ -69,10 +71,14 @@ def _standing(at_least: NDArray[np.float64], player: int) -> Standing:
             level = np.vstack([level * less[rival], padding]) + np.vstack([padding, level * equal[rival]])
     chances = level.sum(axis=1)
     shares = chances / np.arange(1, len(chances) + 1)
-    best = float(chances.sum())
-    # A loss is added up of its own: where it is rare, one minus the rest would have no digits left.
+    with np.errstate(divide="ignore"):  # somebody may well be sure to have more
+        nobody_above = np.log1p(-np.delete(at_least, player, axis=0)[:, 1:]).sum(axis=0)
     return Standing(
-        float(chances[0]), float(chances[1:].sum()), 1 - best, float(shares.sum()), float(at_least[player, 1:].sum())
+        win=float(chances[0]),
+        tie=float(chances[1:].sum()),
+        loss=float(mine @ -np.expm1(nobody_above)),
+        value=float(shares.sum()),
+        mean=float(at_least[player, 1:].sum()),
     )
 
 
@@ -89,20 +95,20 @@ def simulated_duel(
         raise UsageError("a table of two players knows how to play against one other, not against more")
     expected = solve_expected(rules)
     seats = [strategy.seat(expected) for strategy in strategies]
-    return standings(final_scores(expected.anchors, seats, n_games, seed, threads))
+    totals = np.zeros((len(seats), len(TALLIED)))
+    for batch, first in enumerate(range(0, n_games, BATCH)):
+        n_now = min(BATCH, n_games - first)
+        totals += _tally(final_scores(expected.anchors, seats, n_now, (seed, batch), threads))
+    shares = (totals / n_games).tolist()
+    return [Standing(**dict(zip(TALLIED, row, strict=True)), games=n_games) for row in shares]
 
 
-def standings(scores: Integers) -> list[Standing]:
-    """How everybody fared, by the final scores: [player, game]."""
+def _tally(scores: Integers) -> NDArray[np.float64]:
+    """How often everybody fared how, by the final scores [player, game]; in the order of what is tallied."""
     best = scores == scores.max(axis=0)
     n_best = best.sum(axis=0)
-    n_games = scores.shape[1]
-    found = []
-    for mine, points in zip(best, scores, strict=True):
-        win, level = float((mine & (n_best == 1)).mean()), float((mine & (n_best > 1)).mean())
-        share = float((mine / n_best).mean())
-        found.append(Standing(win, level, float((~mine).mean()), share, float(points.mean()), n_games))
-    return found
+    facts = best & (n_best == 1), best & (n_best > 1), ~best, best / n_best, scores
+    return np.stack([fact.sum(axis=1) for fact in facts], axis=1).astype(float)
 
 
 def _rules(strategies: Sequence[Strategy], rules: Rules | None) -> Rules:

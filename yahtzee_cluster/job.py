@@ -42,8 +42,9 @@ class Job(Computation):
         rules = load_rules(self.rules)
         if self.objective == "utility":
             return self._utility(rules)
-        if self.goal is not None:
-            raise UsageError("goal: only --objective utility has one")
+        for name in ("goal", "against"):
+            if getattr(self, name) is not None:
+                raise UsageError(f"{name}: only --objective utility has one")
         return OBJECTIVES[self.objective](rules, self.target)
 
     def _utility(self, rules: Rules) -> Utility:
@@ -53,17 +54,15 @@ class Job(Computation):
                 "goal: say what a final score is worth: reach:N, beat:K, beat-all:K, power:P or worth:FILE"
             )
         kind, _, file = self.goal.partition(":")
-        n_scores = Utility.count_scores(rules)
-        if kind == "worth":
-            return Utility(rules, _without_folder(self.goal), tuple(read_worth(file, n_scores)))
-        name, opponent = self.goal, None
+        name, opponent, n_scores = _without_folder(self.goal), None, Utility.count_scores(rules)
         if kind in {"beat", "beat-all"}:
             strategy = parse_strategy(self.against or EXPECTED)
             opponent = strategy.played(common_rules([strategy], rules)).curve
             name += "" if self.against in {None, EXPECTED} else f" against {strategy.words}"
         elif self.against is not None:
             raise UsageError("against: only goals beat:K and beat-all:K have opponents")
-        return Utility(rules, name, tuple(worth_of(self.goal, opponent, n_scores).tolist()))
+        worth = read_worth(file, n_scores) if kind == "worth" else worth_of(self.goal, opponent, n_scores).tolist()
+        return Utility(rules, name, tuple(worth))
 
     @property
     def about(self) -> dict[str, Any]:

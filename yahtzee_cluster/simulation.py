@@ -97,7 +97,7 @@ class Seat(ABC):
 
 
 def final_scores(
-    anchors: Anchors, seats: Sequence[Seat], n_games: int, seed: int, threads: int | None = None
+    anchors: Anchors, seats: Sequence[Seat], n_games: int, seed: int | Sequence[int], threads: int | None = None
 ) -> Integers:
     """The final score of everybody in every game: [player, game]."""
     threads = threads or len(os.sched_getaffinity(0))
