@@ -52,7 +52,7 @@ checked-kernels: checked-debug checked-sanitize
 checked-%: setup
 	@tools/checked-kernels.sh $*
 
-bench: setup ## measure kernels and jobs and print JSON lines (ten minutes, 5 GB of disk)
+bench: setup ## measure kernels, jobs and duels and print JSON lines (a quarter of an hour, 5 GB of disk)
 	@$(BIN)/python benchmarks/bench.py
 
 torture: setup ## disturb real runs at random moments, SEED=… FAULTS=… RUNS=… (half an hour, 1 GB of memory)

@@ -17,12 +17,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
 from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.duel import simulated_duel
 from yahtzee_cluster.games import compare, play_for, play_for_mean
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
@@ -31,6 +32,7 @@ from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import load_rules, preset_names
+from yahtzee_cluster.strategies import parse_strategy
 from yahtzee_cluster.table import Table, open_table
 
 LANES = 8
@@ -126,11 +128,24 @@ def bench_job(target: int, kernel_s: float) -> None:
 def bench_answers() -> None:
     """What the other tables cost, and games played forward by one of them."""
     few = len(os.sched_getaffinity(0)) + 1
-    for objective in ("distribution", "approx", "scores"):
+    for name in ("distribution", "approx", "scores", "beat-one", "two-player-yacht"):
         with tempfile.TemporaryDirectory(dir=Path.cwd()) as directory:
-            report(objective, **run_job(few, ["--job", f"jobs/{objective}.toml", "--store", directory, "--json"]))
-            if objective == "scores":
+            frontier = ["--keep", "frontier"] if name == "two-player-yacht" else []
+            report(name, **run_job(few, ["--job", f"jobs/{name}.toml", "--store", directory, "--json", *frontier]))
+            if name == "scores":
                 bench_games(open_table(directory))
+
+
+def bench_duels() -> None:
+    """A million games with dice, for two players and for four."""
+    for names in ("chance expected", "chance expected expected expected"):
+        strategies = [parse_strategy(name) for name in names.split()]
+        started, busy = perf_counter(), process_time()
+        found = simulated_duel(strategies, 1_000_000, seed=1)
+        report(
+            "duel", players=names, games=1_000_000, values=[round(one.value, 6) for one in found],
+            elapsed_s=round(perf_counter() - started, 2), processor_s=round(process_time() - busy, 2),
+        )  # fmt: skip
 
 
 def bench_games(table: Table) -> None:
@@ -169,6 +184,7 @@ def main() -> None:
     os.sched_setaffinity(0, cores)
     bench_job(options.target, kernel_s)
     bench_answers()
+    bench_duels()
 
 
 def cpu_model() -> str:

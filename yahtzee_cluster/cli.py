@@ -21,8 +21,10 @@ from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
 if TYPE_CHECKING:
     from yahtzee_cluster.anchors import Anchor, Anchors
+    from yahtzee_cluster.duel import Standing
     from yahtzee_cluster.objectives.race import Race
     from yahtzee_cluster.store import Store
+    from yahtzee_cluster.strategies import Strategy
 
 GAMES = 100_000
 """What a duel with dice takes, unless something else is said."""
@@ -330,15 +332,19 @@ def _duel(options: argparse.Namespace) -> str:
             for strategy, standing in zip(strategies, found, strict=True)
         ]
         return json.dumps({"games": n_games, "seed": None if n_games is None else seed, "players": players})
-    lines = [f"{'':>3} {'win':>12} {'tie':>12} {'loss':>12} {'value':>11} {'mean':>9}  plays for"]
-    for number, (strategy, standing) in enumerate(zip(strategies, found, strict=True), start=1):
-        chances = " ".join(f"{100 * chance:>10.6f} %" for chance in (standing.win, standing.tie, standing.loss))
-        lines.append(f"{number:>3} {chances} {standing.value:>11.9f} {standing.mean:>9.4f}  {strategy.words}")
-    if n_games is not None:
-        lines += ["", f"In {n_games:,} games with dice, seed {seed}. With a confidence of 95 %, values are in"]
-        ranges = (f"{low:.6f} to {high:.6f}" for low, high in (standing.interval for standing in found))
-        lines += [f"{number:>3} {between}" for number, between in enumerate(ranges, start=1)]
-    return "\n".join(lines)
+    return "\n".join(_standings(strategies, found, n_games, seed))
+
+
+def _standings(strategies: Sequence[Strategy], found: Sequence[Standing], n_games: int | None, seed: int) -> list[str]:
+    """A line for each player, with as many digits as mean something."""
+    exact = n_games is None
+    digits, places, interval = (6, 9, "") if exact else (4, 6, f"  {'95 % interval':20}")
+    lines = [f"{'':>3} {'win':>12} {'tie':>12} {'loss':>12} {'value':>11}{interval} {'mean':>9}  plays for"]
+    for number, (strategy, one) in enumerate(zip(strategies, found, strict=True), start=1):
+        chances = " ".join(f"{100 * chance:>10.{digits}f} %" for chance in (one.win, one.tie, one.loss))
+        interval = "" if exact else "  {:.6f} to {:.6f}".format(*one.interval)
+        lines.append(f"{number:>3} {chances} {one.value:>11.{places}f}{interval} {one.mean:>9.4f}  {strategy.words}")
+    return lines if exact else [*lines, "", f"In {n_games:,} games with dice, seed {seed}."]
 
 
 def _report(options: argparse.Namespace) -> str:

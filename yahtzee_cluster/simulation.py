@@ -24,7 +24,7 @@ from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import Moves, compile_moves
 
 N_ROLLS = 3
-TOGETHER = 1024
+TOGETHER = 512
 """So many games are decided together at the most: what that takes stays in a cache."""
 
 Integers = NDArray[np.int64]
