@@ -36,6 +36,8 @@ from yahtzee_cluster.strategies import parse_strategy
 from yahtzee_cluster.table import Table, open_table
 
 LANES = 8
+RUNS = Path("runs")
+"""Tables of gigabytes lie where Git does not look, as those of any run."""
 WITNESS = {"yahtzee": "american", "yatzy": "yatzy-scandinavian"}
 """Rule sets that the independent solver has too, and what it calls them."""
 
@@ -107,7 +109,7 @@ def bench_job(target: int, kernel_s: float) -> None:
     walls: dict[int, list[float]] = {few: [], many: []}
     elapsed: dict[int, list[float]] = {few: [], many: []}
     for n_ranks in (few, many) * 3:
-        with tempfile.TemporaryDirectory(dir=Path.cwd()) as directory:
+        with tempfile.TemporaryDirectory(dir=RUNS) as directory:
             started = perf_counter()
             summary = run_job(n_ranks, ["--G", "5", "--target", str(target), "--store", directory, "--json"])
             walls[n_ranks].append(perf_counter() - started)
@@ -129,7 +131,7 @@ def bench_answers() -> None:
     """What the other tables cost, and games played forward by one of them."""
     few = len(os.sched_getaffinity(0)) + 1
     for name in ("distribution", "approx", "scores", "beat-one", "two-player-yacht"):
-        with tempfile.TemporaryDirectory(dir=Path.cwd()) as directory:
+        with tempfile.TemporaryDirectory(dir=RUNS) as directory:
             frontier = ["--keep", "frontier"] if name == "two-player-yacht" else []
             report(name, **run_job(few, ["--job", f"jobs/{name}.toml", "--store", directory, "--json", *frontier]))
             if name == "scores":
@@ -173,6 +175,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", type=int, default=800, help="highest need of the MaxProb table (default: 800)")
     options = parser.parse_args()
+    RUNS.mkdir(exist_ok=True)
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     report("machine", cpu=cpu_model(), python=platform.python_version(), isas=instruction_sets(), load=os.getloadavg())
