@@ -7,6 +7,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # From the ground up: a module imports only from rows above its own.
@@ -98,6 +100,16 @@ def test_kernels_look_only_down() -> None:
         lines = [line for line in path.read_text().splitlines() if "import" in line and "yahtzee_cluster." in line]
         used = {line.split("yahtzee_cluster.")[1].split(".")[0].split()[0] for line in lines}
         assert used <= {"dice", "errors", "kernels"}, path.name
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no repository here")
+def test_the_repository_holds_sources_alone() -> None:
+    """Nothing that a command makes is in it: no tables, no large files."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    paths = [ROOT / name for name in listed.split("\0") if name]
+    assert len(paths) > 100
+    assert [path for path in paths if path.name in {"zarr.json", ".lock"} or path.name.startswith("core")] == []
+    assert [path for path in paths if path.exists() and path.stat().st_size > 200_000] == []
 
 
 def test_built_wheel_works_elsewhere(tmp_path: Path) -> None:
