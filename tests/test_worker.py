@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from test_partition import reachable_in_turn_order
 
 from yahtzee_cluster.cache import PAGE_BYTES, Cache, size_of
+from yahtzee_cluster.frontier import Frontier
 from yahtzee_cluster.partition import ClassId, Partition, Subsets, one_each
 from yahtzee_cluster.schedule import (
     Committed,
@@ -43,15 +44,20 @@ randoms = st.randoms(use_true_random=True)
 class Job:
     """Some workers and their master, the messages between them, and what a computer would do for them."""
 
-    def __init__(self, partition: Partition, n_workers: int, cache_bytes: int, done: Collection[ClassId]) -> None:
+    def __init__(
+        self, partition: Partition, n_workers: int, cache_bytes: int, done: Collection[ClassId], frontier_only: bool
+    ) -> None:
         self.partition = partition
         self.schedule = Schedule.of(partition, done)
+        self.frontier = Frontier(self.schedule) if frontier_only else None
         self.workers = [Worker(number, partition, Cache(cache_bytes)) for number in range(n_workers)]
         self.instructions: list[deque[Instruction]] = [deque() for _ in self.workers]
         self.events: list[deque[Event]] = [deque([Joined(worker.number)]) for worker in self.workers]
         self.under_way: list[list[Action]] = [[] for _ in self.workers]
         self.in_memory: list[set[ClassId]] = [set() for _ in self.workers]
         self.on_disk = set(done)
+        self.dropped: set[ClassId] = set()
+        self.drop()
 
     def possible(self) -> list[Callable[[], None]]:
         """All that could happen next."""
@@ -66,6 +72,17 @@ class Job:
         """The master hears of a worker's next event."""
         for instruction in self.schedule.handle(self.events[number].popleft()):
             self.instructions[instruction.worker].append(instruction)
+        self.drop()
+
+    def drop(self) -> None:
+        """Whatever the frontier has passed goes; then what is left are the classes that some class to come reads."""
+        passed = set(self.frontier.passed() if self.frontier else ())
+        assert passed <= self.on_disk
+        self.on_disk -= passed
+        self.dropped |= passed
+        if self.frontier:
+            users, done = self.schedule.dependents, self.schedule.done
+            assert done - self.dropped == {cls for cls in done if not users[cls] or {*users[cls]} - done}
 
     def deliver_instruction(self, number: int) -> None:
         """A worker hears the master's next instruction."""
@@ -74,6 +91,10 @@ class Job:
     def end(self, number: int, action: Action) -> None:
         """An action is done."""
         self.under_way[number].remove(action)
+        if isinstance(action, Load) and action.cls in self.dropped:
+            assert not self.workers[number].needs(action.cls)
+            self.take(number, self.workers[number].missed(action))
+            return
         if isinstance(action, Write):
             self.on_disk.add(action.cls)
         else:
@@ -87,7 +108,8 @@ class Job:
             cls = ClassId(-1) if isinstance(item, Joined | Left) else item.cls
             match item:
                 case Load():
-                    assert cls in self.on_disk - memory
+                    assert cls in self.on_disk | self.dropped
+                    assert cls not in memory
                     assert item not in under_way
                     assert cls in worker.cache
                 case Solve():
@@ -126,18 +148,21 @@ def jobs(draw: st.DrawFn) -> Job:
     done = {cls for cls in partition.classes if n_done_of_four and random.randrange(4) < n_done_of_four}
     least = max(bytes_at_once(partition, cls) for cls in partition.classes)
     spare = draw(st.just(0) | st.integers(0, 8 * PAGE_BYTES))
-    return Job(partition, draw(st.integers(1, 4)), least + spare, done)
+    return Job(partition, draw(st.integers(1, 4)), least + spare, done, draw(st.booleans()))
 
 
 @settings(max_examples=300)
 @given(jobs(), randoms)
 def test_every_job_ends(job: Job, random: Random) -> None:
-    """However tight memory is, all gets computed, every step is sound, and the master knows what is in memory."""
+    """However tight memory is, all gets computed, every step is sound, and the master knows what is in memory.
+
+    If only the frontier is kept, exactly what some class to come reads is on disk, and what no class reads at all.
+    """
     while steps := job.possible():
         random.choice(steps)()
         job.schedule.validate()
     assert job.schedule.finished
-    assert job.on_disk == set(job.partition.classes)
+    assert job.on_disk | job.dropped == set(job.partition.classes)
     for worker, memory in zip(job.workers, job.in_memory, strict=True):
         assert memory == {cls for cls in job.partition.classes if cls in worker.cache}
         assert memory == {cls for cls in job.partition.classes if worker.number in job.schedule.caching[cls]}
@@ -155,7 +180,7 @@ def test_nothing_begins_after_stop(job: Job, random: Random, n_steps: int) -> No
     while under_way := [(number, action) for number, actions in enumerate(job.under_way) for action in actions]:
         assert all(item in begun or isinstance(item[1], Write) for item in under_way)
         job.end(*random.choice(under_way))
-    assert job.on_disk >= {action.cls for _, action in begun}
+    assert job.on_disk | job.dropped >= {action.cls for _, action in begun}
 
 
 lopsided = Partition(4, 0b1111, sizes=lambda subsets: np.where(subsets == 0b1000, 2 * PAGE_BYTES // 8, 1))
@@ -189,3 +214,21 @@ def test_what_comes_next_is_loaded_once_there_is_room() -> None:
             worker.stop()
         begun = [] if stopped else [Evicted(0, first), Load(large)]
         assert worker.done(Write(first)) == [Committed(0, first), *begun]
+
+
+def test_what_is_gone_is_not_waited_for() -> None:
+    """A class that could not be loaded in advance takes no room, nor does anything wait for what it was loaded for."""
+    worker = writing_first(n_pages=6)
+    assert worker.handle(Compute(0, other)) == [Solve(other)]
+    assert worker.handle(Preload(0, pair)) == [Load(small), Load(large)]
+    assert not worker.needs(large)
+    used = worker.cache.used_bytes
+    assert worker.missed(Load(large)) == []
+    assert (large in worker.cache, worker.next) == (False, None)
+    assert worker.cache.used_bytes == used - 2 * PAGE_BYTES
+    # Whoever needs it after all loads it again.
+    assert worker.done(Load(small)) == [Loaded(0, small)]
+    assert worker.done(Solve(other)) == [Solved(0, other), Write(other)]
+    assert worker.done(Write(first)) == [Committed(0, first)]
+    assert worker.handle(Compute(0, pair)) == [Evicted(0, first), Load(large)]
+    assert worker.needs(large)

@@ -36,7 +36,7 @@ class Computation(ABC):
     threads: int = 1
     store: str | None = None
     keep: str = "all"
-    """Of the table on disk: all of it, or the frontier, the last layers."""
+    """Of the table on disk: all of it, or the frontier, what classes to come read."""
 
     @abstractmethod
     def problem(self) -> Recurrence:
@@ -171,8 +171,8 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
     add(
         "--keep",
         choices=KEEP,
-        help="of the table: all of it, or the frontier, the last layers; what nothing to come reads is dropped, "
-        "but for its digests (default: all)",
+        help="of the table: all of it, or the frontier, what classes to come read; the rest is dropped, but for its "
+        "digests, and in the end all but the last class (default: all)",
     )
     add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
 

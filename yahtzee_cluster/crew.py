@@ -24,7 +24,7 @@ from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.schedule import Event, Evicted, Instruction
-from yahtzee_cluster.store import Store, new_values
+from yahtzee_cluster.store import DamagedError, DroppedError, Store, new_values
 from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write
 
 log = logging.getLogger(__name__)
@@ -178,12 +178,16 @@ class Crew:
         cls = action.cls
         try:
             result, elapsed_s = ended.result()
+        except DamagedError as error:
+            if not isinstance(action, Load) or self.worker.needs(cls):
+                self._fail(action, error)
+                return
+            if not isinstance(error, DroppedError):  # what is needed after all is loaded again
+                log.warning("%s", error)
+            self._carry_out(self.worker.missed(action))
+            return
         except Exception as error:
-            verb = type(action).__name__.lower()
-            failure = ClassFailedError(verb, self.store.place(cls).name, f"{type(error).__name__}: {error}")
-            if not self._stopping:
-                raise failure from error
-            log.error("%s", failure)  # noqa: TRY400  # one line is enough for what others will do again
+            self._fail(action, error)
             return
         n_bytes = 8 * self.partition.n_values[cls]
         match action:
@@ -199,6 +203,14 @@ class Crew:
                 self._usage.write_s += elapsed_s
                 self._usage.bytes_written += n_bytes
         self._carry_out(self.worker.done(action))
+
+    def _fail(self, action: Action, error: Exception) -> None:
+        """Say what has failed; that ends the work, unless it has ended."""
+        verb = type(action).__name__.lower()
+        failure = ClassFailedError(verb, self.store.place(action.cls).name, f"{type(error).__name__}: {error}")
+        if not self._stopping:
+            raise failure from error
+        log.error("%s", failure)  # one line is enough for what others will do again
 
     def _block(self, cls: ClassId) -> Block:
         """A class that is in memory."""

@@ -17,8 +17,7 @@ import platform
 import resource
 import sys
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -54,6 +53,7 @@ from yahtzee_cluster.computation import (
 from yahtzee_cluster.crew import Crew, Usage
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.forecast import Costs, Scales, needed_bytes
+from yahtzee_cluster.frontier import Frontier, growth
 from yahtzee_cluster.guard import Note, guarded
 from yahtzee_cluster.output import Parser, open_streams, say
 from yahtzee_cluster.partition import ClassId, Partition
@@ -70,9 +70,8 @@ from yahtzee_cluster.watch import LEASE_S
 log = logging.getLogger("yahtzee_cluster")
 STARTED = time.perf_counter()
 GRACE_S = 30.0
-KEPT_LAYERS = 3
-"""Of a table of which only the frontier is kept: what is computed, what that reads, and one to spare, for whoever loads
-in vain what another one has computed meanwhile."""
+SPARE_ROOM = 1.25
+"""So many times what a frontier is expected to take must be free: classes do not take as long as planned."""
 FORWARDED_S = 0.5
 """Launchers forward what was printed; when a job is aborted they may lose what they have not read by then."""
 
@@ -268,7 +267,11 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
     team.begin(Orders(problem, fixed, directory, asked.cache_bytes, asked.threads, options.lease))
     provenance = {} if options.anonymous else _provenance(n_ranks, asked)
     frontier_only = asked.keep != KEEP[0]
-    with claim(directory, problem, fixed, provenance, KEPT_LAYERS + 1 if frontier_only else None) as store:
+
+    def room(partition: Partition, committed: Collection[ClassId]) -> float:
+        return SPARE_ROOM * growth(partition, committed, team.n_workers)
+
+    with claim(directory, problem, fixed, provenance, room if frontier_only else None) as store:
         classes = store.partition.classes
         log.info(
             "%s G=%s classes=%d ranks=%d threads=%d cache=%s store=%s",
@@ -278,15 +281,16 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
         try:
             done = _sound(team, store, frontier_only=frontier_only)
             schedule = Schedule.of(store.partition, done, asked.threads)
-            frontier = Frontier(schedule, store, frontier_only)
+            frontier = Frontier(schedule) if frontier_only else None
             with closing(Progress(schedule, store)) as progress:
 
                 def look() -> None:
-                    frontier.advance()
+                    for cls in frontier.passed() if frontier else ():
+                        store.drop(cls)
                     progress()
 
                 team.run(schedule, look)
-                frontier.advance()
+                look()
         finally:
             usage = team.dismiss()
         n_computed = len(classes) - len(done)
@@ -323,26 +327,6 @@ def _where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int
     return fixed, asked.directory(fixed)
 
 
-class Frontier:
-    """Drops the layers of a table that nothing to come reads, if that is wanted."""
-
-    def __init__(self, schedule: Schedule, store: Store, wanted: bool) -> None:
-        self._schedule = schedule
-        self._store = store
-        self._n_done = 0
-        dropped = store.dropped if wanted else ()
-        self._kept = deque(cls for cls in store.partition.classes if wanted and cls not in dropped)
-
-    def advance(self) -> None:
-        """Drop what can go by now."""
-        classes, layer = self._store.partition.classes, self._store.partition.layer
-        while self._kept and self._n_done < len(classes) and classes[self._n_done] in self._schedule.done:
-            self._n_done += 1
-        lowest = layer(classes[min(self._n_done, len(classes) - 1)])  # that is being computed
-        while self._kept and layer(self._kept[0]) < lowest - KEPT_LAYERS + 1:
-            self._store.drop(self._kept.popleft())
-
-
 def _sound(team: Team | Alone, store: Store, *, frontier_only: bool) -> Sequence[ClassId]:
     """The classes that need not be computed again; what is damaged goes, and what was dropped and is needed."""
     committed, dropped = store.committed, store.dropped
@@ -352,7 +336,7 @@ def _sound(team: Team | Alone, store: Store, *, frontier_only: bool) -> Sequence
     done, users = set(sound), _users(store.partition)
     if frontier_only:
         for cls in reversed(committed):  # whoever reads it comes after it
-            if cls in dropped and all(user in done for user in users[cls]):
+            if cls in dropped and users[cls] and done.issuperset(users[cls]):
                 done.add(cls)
     for cls in set(committed) - done:
         if cls not in dropped:

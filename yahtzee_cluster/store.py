@@ -48,6 +48,8 @@ DROPPED = "dropped"
 """The one file with values that a class has."""
 Memory = Callable[[int], NDArray[np.float64]]
 """What room for so many values comes from."""
+Growth = Callable[[Partition, Collection[ClassId]], float]
+"""How many bytes a table takes more than now until it is finished, from the classes that are committed."""
 
 METADATA = "zarr.json"
 MAX_METADATA_BYTES = 1 << 20
@@ -75,6 +77,10 @@ class StoreError(YahtzeeClusterError):
 
 class DamagedError(StoreError):
     """The bytes of a class are not those that were committed."""
+
+
+class DroppedError(DamagedError):
+    """The values of a class were taken off the disk when nothing to come read them."""
 
 
 class StoreRefusedError(UsageError):
@@ -239,7 +245,7 @@ class Store:
     def _damaged(self, cls: ClassId, problem: object) -> DamagedError:
         place = self.place(cls)
         if (place / DROPPED).exists():
-            return DamagedError(f"{place}: was dropped when nothing to come read it; run its job with --keep all")
+            return DroppedError(f"{place}: was dropped when nothing to come read it; run its job with --keep all")
         if not place.exists():
             return DamagedError(f"{place}: is not there: the table is not finished; run its job again, and it goes on")
         return DamagedError(f"{place}: {problem}; run its job again, and it is computed anew")
@@ -454,11 +460,15 @@ def _json(value: object) -> str:
 
 @contextmanager
 def claim(
-    path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, Any], n_layers: int | None = None
+    path: Path,
+    problem: Recurrence,
+    fixed: int,
+    provenance: Mapping[str, Any],
+    growth: Growth | None = None,
 ) -> Iterator[Store]:
     """The table of a problem in a directory, begun if it is not there, for one run at a time.
 
-    Without provenance, nothing on disk says where it runs. So many layers will be kept at a time, or all of them.
+    Without provenance, nothing on disk says where it runs. Where not all is kept, `growth` knows what it takes.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -468,7 +478,7 @@ def claim(
             store = Store(path, problem.partition(fixed))
             header = read_header(path)
             if header is None:
-                _check_room(store, [], n_layers)
+                _check_room(store, growth, begun=False)
             else:
                 _compare(path, header, problem, fixed)
             try:
@@ -476,7 +486,7 @@ def claim(
                 if header is None:
                     _begin(store, problem, provenance)
                 else:
-                    _check_room(store, store.committed, n_layers)
+                    _check_room(store, growth, begun=True)
                 yield store
             finally:
                 with suppress(OSError):  # as when a rank that outlives the run writes on
@@ -487,14 +497,14 @@ def claim(
         raise StoreError(f"{where}: {error.strerror or error}") from error
 
 
-def _check_room(store: Store, committed: Collection[ClassId], n_layers: int | None) -> None:
+def _check_room(store: Store, growth: Growth | None, *, begun: bool) -> None:
     """Refuse a file system on which what is missing of a table has no room."""
-    there, partition = set(committed), store.partition
-    layers = [0] * (partition.n_elements + 1)
-    for cls, n_values in partition.n_values.items():
-        layers[partition.layer(cls)] += 0 if cls in there else 8 * n_values
-    at_once = n_layers or len(layers)
-    missing = max(sum(layers[first : first + at_once]) for first in range(len(layers)))
+    committed = store.committed if begun else []
+    if growth is not None:
+        missing: float = growth(store.partition, committed)
+    else:
+        there = set(committed) - (store.dropped if begun else set())
+        missing = 8 * sum(n for cls, n in store.partition.n_values.items() if cls not in there)
     disk = shutil.disk_usage(store.path)
     if disk.free < 1.01 * missing and disk.total:  # not every file system says how large it is
         raise StoreRefusedError(

@@ -90,6 +90,19 @@ class Worker:
                 self.cache.let_go(cls)
                 return [Committed(self.number, cls), *self._go_on()]
 
+    def needs(self, cls: ClassId) -> bool:
+        """Whether the class to be computed reads this one."""
+        return self.task is not None and cls in self.partition.dependencies(self.task)
+
+    def missed(self, action: Load) -> list[Action | Event]:
+        """Take note that a class could not be loaded in advance; what that was for may well be on disk by now."""
+        self._loading.remove(action.cls)
+        self.cache.let_go(action.cls)
+        if self.next is not None and action.cls in self.partition.dependencies(self.next):
+            self._let_go_of_next()
+        self.cache.drop(action.cls)
+        return self._go_on()
+
     def stop(self) -> None:
         """Begin nothing more."""
         self._let_go_of_next()
