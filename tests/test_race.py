@@ -1,12 +1,14 @@
 """Two players who take turns: small games against the judge, and what must hold of every race."""
 
 import json
+from itertools import product
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
 import numpy as np
 import pytest
+import zarr
 from conftest import SMALL
 from launch import command, compute, mpirun
 
@@ -209,6 +211,33 @@ def test_keeping_the_frontier_alone(tmp_path: Path) -> None:
     assert run(store.path) == (digest, n_dropped)
     assert run(store.path) == (digest, 0)
     assert store.dropped == set()
+
+
+@pytest.mark.parametrize("text", [BONUS, SMALL["exact"], SMALL["plain"]], ids=["bonus", "exact", "plain"])
+def test_a_stranger_finds_every_row(text: str, tmp_path: Path) -> None:
+    """With Zarr alone, the index leads to every quantity of every state."""
+    problem = RaceWins(parse_rules(text, "test"))
+    compute(tmp_path, problem, 0b10)
+    index = zarr.open_group(tmp_path, mode="r")["index"]
+    assert isinstance(index, zarr.Group)
+    at = {name: np.asarray(column[:]) for name, column in index.arrays()}
+    subsets, n = at["subset"].tolist(), len(problem.rules.categories)
+    assert subsets == sorted(subset for subset in range(1 << 2 * n) if problem.exist(np.array([subset]))[0])
+    anchors = list(zip(at["anchor_free"], at["anchor_upper"], at["anchor_chip"], at["anchor_number"], strict=True))
+    store, n_found = Store(tmp_path, problem.partition(0b10)), 0
+    for line, subset in enumerate(subsets):
+        there = zarr.open_array(tmp_path / "classes" / f"{at['layer'][line]:02}-{at['part'][line]:x}", mode="r")
+        values, first, length = np.asarray(there[:]), int(at["offset"][line]), int(at["length"][line])
+        one, two = ([row for row in anchors if row[0] == free] for free in (subset & (1 << n) - 1, subset >> n))
+        for (free, upper, chip, mine), (other_free, other_upper, other_chip, theirs) in product(one, two):
+            mover = Anchor(free, None if upper < 0 else upper, bool(chip))
+            other = Anchor(other_free, None if other_upper < 0 else other_upper, bool(other_chip))
+            rows = [(q * at["anchors_1"][line] + mine) * at["anchors_2"][line] + theirs for q in range(2)]
+            for i, lead in enumerate(range(at["lowest"][line], at["lowest"][line] + length)):
+                found = [float(values[first + int(row) * length + i]) for row in rows]
+                if n_found % 97 == 0:
+                    assert found == value_of(problem, store, mover, other, lead)
+                n_found += 1
 
 
 def test_asking(tmp_path: Path) -> None:

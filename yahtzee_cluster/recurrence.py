@@ -84,7 +84,7 @@ class Recurrence(ABC):
     def row_index(self) -> Mapping[str, NDArray[Any]]:
         """What a stranger needs to find single rows in a table of this problem, one column for each fact.
 
-        `subset`, `offset` and `length` say where a row lies among the entries of its subset.
+        `subset`, `offset` and `length` say where a row, or the first of several, lies among the entries of its subset.
         """
         return {}
 

@@ -6,7 +6,7 @@ value, the second for a low one, and both play perfectly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -135,6 +135,31 @@ class Race(Recurrence):
             kernel.solve(block.subsets, block.starts, block.values, entries)
 
         return solve
+
+    def row_index(self) -> Mapping[str, NDArray[Any]]:
+        """One line for each subset, whose rows are laid out by its anchors, and one for each anchor, with its number.
+
+        One line for each row would be far too many where both players have many anchors.
+        """
+        n_free = np.bitwise_count(np.arange(self.rules.all_free + 1)).astype(np.int8)
+        more = n_free[:, None] - n_free
+        two, one = (cards.astype(np.int32) for cards in np.nonzero((more == 0) | (more == 1)))
+        subsets = one | two.astype(np.int64) << len(self.rules.categories)
+        lowest, highest = (leads.astype(np.int32) for leads in self.leads(subsets))
+        places = np.flatnonzero(self.anchors.exists)
+        free, upper, chip = self.anchors.columns(places)
+        return {
+            "subset": subsets,
+            "offset": np.zeros_like(subsets),
+            "lowest": lowest,
+            "length": highest - lowest + 1,
+            "anchors_1": self._n_places[one].astype(np.int16),
+            "anchors_2": self._n_places[two].astype(np.int16),
+            "anchor_free": free,
+            "anchor_upper": upper,
+            "anchor_chip": chip,
+            "anchor_number": (places - self.anchors.place[free, 0]).astype(np.int16),
+        }
 
     def complaint(self, block: Block) -> str | None:
         """All entries are probabilities, or half ones."""
