@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from yahtzee_cluster.computation import Computation
 from yahtzee_cluster.engine import start
 from yahtzee_cluster.errors import FileError
+from yahtzee_cluster.fields import is_there
 from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.store import Store
@@ -127,7 +128,7 @@ def shortest(problem: Tours, store: Store) -> tuple[int, list[int]]:
 
 def read_tsplib(name: str) -> tuple[tuple[int, ...], ...]:
     """The distances of a file, or of one of those that lie beside this program, by its name."""
-    path = LIBRARY / f"{name}.tsp" if (LIBRARY / f"{name}.tsp").exists() else Path(name)
+    path = LIBRARY / f"{name}.tsp" if is_there(LIBRARY / f"{name}.tsp") else Path(name)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         header = dict(_header(lines))

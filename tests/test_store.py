@@ -483,6 +483,26 @@ def test_begun_and_gone_on_with(made: bool, tmp_path: Path) -> None:
     assert {entry.name for entry in path.iterdir()} == {"zarr.json", "classes", "index"}
 
 
+def test_a_header_that_nobody_would_read_again(tmp_path: Path) -> None:
+    """A problem that takes too much to say is refused before anything is there; what is begun can be opened."""
+
+    class Nested(Listed):
+        @property
+        def identity(self) -> dict[str, Any]:
+            nest: dict[str, Any] = {}
+            for _ in range(int(self.name)):
+                nest = {"in": nest}
+            return nest
+
+    path, complaint = tmp_path / "table", "takes more to say than a header may have: 1,048,576 bytes, 16 levels deep"
+    for problem in (Listed((1, 2), "x" * (1 << 20)), Nested((1, 2), "15")):
+        assert complaint in refusal(path, problem, 0)
+        assert [*path.iterdir()] == []
+    with claim(path, Nested((1, 2), "13"), 0, {}):
+        pass
+    assert read_header(path)
+
+
 def test_others_are_refused(tmp_path: Path) -> None:
     """Another problem, another fixed set and other things are refused with both sides named, and nothing is changed."""
     path = tmp_path / "table"

@@ -2,20 +2,26 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import SMALL
-from launch import command, computed, mpirun
+from launch import command, compute, computed, mpirun
 from numpy.typing import NDArray
 
 from yahtzee_cluster import reference
+from yahtzee_cluster.advice import Adviser, Position
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.games import compare, play_by, play_for
+from yahtzee_cluster.objectives.race import Race, opening
+from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import as_published, load_rules, parse_rules, rules_of
-from yahtzee_cluster.table import Table
+from yahtzee_cluster.store import Store, StoreError
+from yahtzee_cluster.table import Table, open_table
 from yahtzee_cluster.verify import verify
 
 
@@ -206,3 +212,59 @@ def test_identity_keeps_what_the_game_is() -> None:
         assert as_published(again) == rules
         table["upper_bonus"] += 1
         assert as_published(rules_of(table, "test")).published_maxprob == ()
+
+
+def spoiled(table: Table, quantity: int, value: float) -> None:
+    """Give every class such values of one quantity, and the right digests."""
+    for cls in table.store.partition.classes:
+        block = table.store.block(cls)
+        for free in block.subsets.tolist():
+            np.split(block[free], len(table.problem.limits))[quantity][:] = value
+        table.store.prepare()
+        table.store.remove(cls)
+        table.store.write(cls, block)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, -1.0, 1e5, 1e308])
+@pytest.mark.parametrize(("objective", "quantity"), [("scores", 0), ("scores", 1), ("scores", 2), ("maxprob", 0)])
+def test_values_that_cannot_be(objective: str, quantity: int, value: float, tmp_path: Path) -> None:
+    """Nothing is decided by values beyond what there can be, nor are they shown, although their digests are right."""
+    table = computed(SMALL["free"], tmp_path / "table", objective)
+    spoiled(table, quantity, value)
+    start = Anchor(table.rules.all_free, 0, False)
+    position = Position(start, roll=(1, 1, 2, 2, 3), rolls_left=2)
+    asked: list[Callable[[], object]] = [
+        lambda: table.row(start, quantity),
+        lambda: Adviser(table.rules, table).advise(position, 17),
+    ]
+    if objective == "scores":
+        asked += [lambda: play_for(17, table), lambda: compare(17, table)]
+        asked += [lambda: table.moments(start, 17)] * (quantity > 0)
+    for ask in asked:
+        with pytest.raises(StoreError, match="holds values that cannot be"):
+            ask()
+    assert any("holds" in complaint for complaint in verify(table, 5, 1).complaints)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308])
+def test_worth_that_cannot_be(value: float, tmp_path: Path) -> None:
+    """The same with what final scores are worth, and with two players."""
+    rules = parse_rules(SMALL["exact"], "exact")
+    compute(tmp_path / "utility", Utility(rules, "odd", (1e300,) * Utility.count_scores(rules)), 0b11)
+    table = open_table(tmp_path / "utility")
+    assert play_by(table).curve[0] == pytest.approx(1.0)
+    spoiled(table, 0, value)
+    race = Race(parse_rules(SMALL["plain"], "plain"))
+    compute(tmp_path / "race", race, 0b11)
+    store = Store(tmp_path / "race", race.partition(0b11))
+    for cls in store.partition.classes:
+        block = store.block(cls)
+        block.values[:] = value
+        store.prepare()
+        store.remove(cls)
+        store.write(cls, block)
+    worth_at_first = partial(table.worth, Anchor(0b111, 0, False), 0)
+    asked: list[Callable[[], object]] = [partial(play_by, table), worth_at_first, partial(opening, race, store)]
+    for ask in asked:
+        with pytest.raises(StoreError, match="holds values that cannot be"):
+            ask()

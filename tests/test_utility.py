@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -187,6 +186,7 @@ def test_refusals(tmp_path: Path) -> None:
         (["--goal", f"worth:{words}"], "expected numbers with blanks, commas or line ends between: could not"),
         (["--goal", "power:-1"], "goal: expected reach:N"),
         (["--goal", "power:nan"], "goal: expected reach:N"),
+        (["--goal", "power:100", "--rules", "yahtzee"], "goal: expected every final score to be worth -1e+300 to"),
         (["--goal", "reach:1", "--objective", "maxprob"], "goal: only --objective utility has one"),
         (["--against", "expected", "--objective", "maxprob"], "against: only --objective utility has one"),
     ):
@@ -194,10 +194,14 @@ def test_refusals(tmp_path: Path) -> None:
         assert (result.returncode, result.stdout) == (2, ""), result.stderr
         assert complaint in result.stderr
     rules = parse_rules(SMALL["exact"], "exact")
-    wrong: list[tuple[Any, str]] = [((0.0,), "expected what"), ((float("inf"),) * 25, "expected")]
-    for worth, complaint in wrong:
+    n_scores = Utility.count_scores(rules)
+    for goal, worth, complaint in (
+        ("odd", (0.0,), f"expected what {n_scores} final scores are worth"),
+        *(("odd", (much,) * n_scores, r"worth -1e\+300 to 1e\+300") for much in (1.1e300, np.inf, -np.inf, np.nan)),
+        *((odd, (0.0,) * n_scores, "a text on one line, of at most 200 char") for odd in ("", " ", "o" * 201, "o\n")),
+    ):
         with pytest.raises(UsageError, match=complaint):
-            Utility(rules, "odd", worth)
+            Utility(rules, goal, worth)
     table = solved(rules, "reach:3", tmp_path / "table")
     with pytest.raises(UsageError, match="score: no game comes to 3 points here, only to 0 to 0"):
         table.worth(Anchor(0b111, 0, False), 3)

@@ -15,7 +15,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable, short
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable, short, shown
+from yahtzee_cluster.fields import whole_number
 from yahtzee_cluster.output import Parser, UnheardError, open_streams, say, unheard
 from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
@@ -225,9 +226,10 @@ def _query(verbs: Any, name: str, about: str, verb: Callable[[argparse.Namespace
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"expected a whole number, found {text!r}")
-    return int(text)
+    count = whole_number(text)
+    if count is None:
+        raise argparse.ArgumentTypeError(f"expected a whole number, found {shown(text)}")
+    return count
 
 
 def _lead(text: str) -> int:

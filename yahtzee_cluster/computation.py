@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.fields import MAX_COUNT
+from yahtzee_cluster.errors import UsageError, short, shown
+from yahtzee_cluster.fields import MAX_COUNT, whole_number
 from yahtzee_cluster.forecast import Scales, advise, needed_bytes, smallest_that_fits
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.store import Store
@@ -89,9 +89,9 @@ class Computation(ABC):
 
 def parse_bytes(text: str) -> int:
     """A number of bytes, such as 256MB; units are powers of 1024."""
-    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE | re.ASCII)
     if not match:
-        raise UsageError(f"expected a size such as 256MB or 2GB, found {text!r}")
+        raise UsageError(f"expected a size such as 256MB or 2GB, found {shown(text)}")
     return int(float(match[1]) * UNITS[match[2].upper()])
 
 
@@ -103,9 +103,10 @@ def fixed_set(asked: Computation, problem: Recurrence, n_workers: int) -> int:
         advised = advise(problem, scales, asked.cache_bytes, n_workers, asked.threads)
         fixed = scales.pick(len(names) if advised is None else advised)
     elif asked.G.strip().isdecimal():
-        if len(asked.G) > 9 or int(asked.G) > len(names):
-            raise UsageError(f"G: expected at most {len(names)} elements, found {asked.G}")
-        fixed = scales.pick(int(asked.G))
+        n_fixed = whole_number(asked.G.strip())
+        if n_fixed is None or n_fixed > len(names):
+            raise UsageError(f"G: expected at most {len(names)} elements, found {short(asked.G)}")
+        fixed = scales.pick(n_fixed)
     else:
         fixed = _named(asked.G, names)
     check_fits(asked, problem, fixed, scales)
@@ -136,7 +137,7 @@ def _named(text: str, names: tuple[str, ...]) -> int:
     fixed = 0
     for name in (part.strip() for part in text.split(",")):
         if name not in names:
-            raise UsageError(f"G: no element {name!r}; expected a number, auto, or some of {', '.join(names)}")
+            raise UsageError(f"G: no element {shown(name)}; expected a number, auto, or some of {', '.join(names)}")
         fixed |= 1 << names.index(name)
     return fixed
 
@@ -179,9 +180,10 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
 
 def parse_count(text: str) -> int:
     """A whole number from 1 on, as a flag has it."""
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_COUNT:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MAX_COUNT}, found {text!r}")
-    return int(text)
+    count = whole_number(text)
+    if count is None or not 1 <= count <= MAX_COUNT:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MAX_COUNT}, found {shown(text)}")
+    return count
 
 
 def _size(text: str) -> str:

@@ -58,7 +58,7 @@ class Fields:
 
     def optional_text(self, key: str) -> str | None:
         value = self.table.get(key)
-        if value is not None and not (isinstance(value, str) and value.isprintable() and len(value) <= MAX_TEXT):
+        if value is not None and not is_text(value):
             raise self.error(key, f"expected a text on one line, of at most {MAX_TEXT} characters", value)
         return value
 
@@ -93,11 +93,29 @@ class Fields:
     def texts_of_numbers(self, key: str) -> tuple[tuple[int, str], ...]:
         value = self.table.get(key, {})
         known = isinstance(value, dict) and all(
-            n.isdecimal() and len(n) < 10 and isinstance(text, str) for n, text in value.items()
+            whole_number(n) is not None and isinstance(text, str) for n, text in value.items()
         )
         if not known:
             raise self.error(key, "expected whole numbers, with a text for each", value)
         return tuple((int(n), text) for n, text in value.items())
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that a text is: up to nine plain digits, and nothing else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def is_there(path: Path) -> bool:
+    """Whether a file exists; one with a name that is too long for any does not."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def is_text(value: object) -> bool:
+    """Whether this is a text on one line, and not too long."""
+    return isinstance(value, str) and value.isprintable() and len(value) <= MAX_TEXT
 
 
 def is_integer(value: object, low: int, high: int) -> bool:

@@ -28,7 +28,6 @@ from yahtzee_cluster.objectives.probabilities import Scores, Strategies
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.statistics import CONSTANT, Currencies
-from yahtzee_cluster.store import Store
 from yahtzee_cluster.table import Table
 
 COSTLIEST = 10
@@ -191,7 +190,7 @@ class _Games:
     def _turn(self, games: dict[int, Values], pool: ThreadPoolExecutor) -> dict[int, Values]:
         """Play a turn of all games, by their sets of free categories; where they are then."""
         n_free = next(iter(games)).bit_count()
-        rows = {} if self._table is None else rows_of_layer(self._table.store, n_free - 1)
+        rows = {} if self._table is None else rows_of_layer(self._table, n_free - 1)
         turn = len(self._compared) - n_free
         after: dict[int, Values] = {}
         # Whatever is ready first, games are added up in the order of their sets.
@@ -244,11 +243,10 @@ class _Games:
         return Played(curve, currencies.names, mean, np.where(currencies.once, variance, np.nan))
 
 
-def rows_of_layer(store: Store, layer: int) -> dict[int, Values]:
+def rows_of_layer(table: Table, layer: int) -> dict[int, Values]:
     """What decides when so many categories will be free after a turn: all rows of theirs, by their sets."""
     found: dict[int, Values] = {}
-    for cls in store.partition.classes:
-        if store.partition.layer(cls) == layer:
-            block = store.block(cls)
-            found |= {subset: block[subset] for subset in block.subsets.tolist()}
+    for cls in table.store.partition.classes:
+        if table.store.partition.layer(cls) == layer:
+            found |= table.rows(cls)
     return found

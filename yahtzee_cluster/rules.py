@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from yahtzee_cluster.dice import FACES, N_DICE, Keep
 from yahtzee_cluster.errors import FileError, short
-from yahtzee_cluster.fields import Fields, is_integer, parse_toml, read_toml
+from yahtzee_cluster.fields import Fields, is_integer, is_there, parse_toml, read_toml
 
 MAX_CATEGORIES = 16
 MAX_POINTS = 1000
@@ -213,7 +213,7 @@ def load_rules(name_or_file: str) -> Rules:
     if name_or_file in preset_names():
         return parse_rules(preset_text(name_or_file), source=name_or_file)
     path = Path(name_or_file)
-    if not (path.suffix == ".toml" or "/" in name_or_file or path.exists()):
+    if not (path.suffix == ".toml" or "/" in name_or_file or is_there(path)):
         known = ", ".join(preset_names())
         raise FileError(name_or_file, f"no such rule set or file; rule sets are {known}")
     return rules_of(read_toml(name_or_file), name_or_file)

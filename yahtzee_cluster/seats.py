@@ -17,6 +17,7 @@ from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.simulation import Cards, Group, Integers, Outcomes, Play, Seat
 from yahtzee_cluster.store import Store
+from yahtzee_cluster.table import Table
 
 Values = NDArray[np.float64]
 
@@ -44,9 +45,9 @@ class ByTable(Seat):
     That is so when the target is reached, or out of reach.
     """
 
-    def __init__(self, problem: Strategies | Utility, store: Store, target: int) -> None:
+    def __init__(self, table: Table, problem: Strategies | Utility, target: int) -> None:
+        self._table = table
         self._problem = problem
-        self._store = store
         self._target = target
         self._rows: dict[int, Values] = {}
 
@@ -54,7 +55,7 @@ class ByTable(Seat):
         """Read the rows that decide the turn."""
         layer = int(cards.free[player, 0]).bit_count() - 1
         if not any(subset.bit_count() == layer for subset in self._rows):
-            self._rows = rows_of_layer(self._store, layer)
+            self._rows = rows_of_layer(self._table, layer)
 
     def hand(self, turn: Turn) -> Play:
         """What it decides hangs on the score so far."""

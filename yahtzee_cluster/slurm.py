@@ -15,7 +15,7 @@ from pathlib import Path
 
 from yahtzee_cluster.computation import fixed_set
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
-from yahtzee_cluster.fields import MAX_COUNT
+from yahtzee_cluster.fields import MAX_COUNT, is_there
 from yahtzee_cluster.forecast import FIXED_BYTES, simulate
 from yahtzee_cluster.job import Job
 
@@ -199,7 +199,7 @@ def doubt(request: Request, needs: Needs) -> str | None:
 
 def ready(request: Request) -> str:
     """The batch script of a request, on a site whose file is there."""
-    if not Path(request.site).is_file():
+    if not (is_there(Path(request.site)) and Path(request.site).is_file()):
         raise FileError(request.site, "no such site file here; stand in the checkout, or name one with --site")
     needed = needs(request)
     if said := doubt(request, needed):

@@ -425,7 +425,8 @@ def read_header(path: Path) -> Header | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
+        kind = StoreRefusedError if error.errno == errno.ENAMETOOLONG else StoreError
+        raise kind(f"{path}: cannot be read: {error.strerror}") from error
     except UNREADABLE as error:
         raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
     if stored is None:
@@ -478,13 +479,14 @@ def claim(
             store = Store(path, problem.partition(fixed))
             header = read_header(path)
             if header is None:
+                metadata = _first_metadata(path, problem, fixed, provenance)
                 _check_room(store, growth, begun=False)
             else:
                 _compare(path, header, problem, fixed)
             try:
                 store.prepare()
                 if header is None:
-                    _begin(store, problem, provenance)
+                    _begin(store, problem, metadata)
                 else:
                     _check_room(store, growth, begun=True)
                 yield store
@@ -517,7 +519,17 @@ def _megabytes(n_bytes: float) -> str:
     return f"{n_bytes / (1 << 20):,.1f} MB"
 
 
-def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> None:
+def _first_metadata(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, Any]) -> bytes:
+    """The metadata of a table to be begun; what nobody would read again is refused."""
+    header = Header(problem.identity, problem.element_names, fixed, dict(provenance)).stated
+    metadata = _group({HEADER: header})
+    if len(metadata) > MAX_METADATA_BYTES or _is_deeper(json.loads(_json(header)), MAX_DEPTH):
+        limits = f"{MAX_METADATA_BYTES:,} bytes, {MAX_DEPTH} levels deep"
+        raise StoreRefusedError(f"{path}: what this table holds takes more to say than a header may have: {limits}")
+    return metadata
+
+
+def _begin(store: Store, problem: Recurrence, metadata: bytes) -> None:
     """Make the group; its header comes last, so that a table without one was never begun."""
     import zarr
 
@@ -532,16 +544,19 @@ def _begin(store: Store, problem: Recurrence, provenance: Mapping[str, Any]) -> 
     if (path / INDEX).exists():
         (path / INDEX).rename(path / ASIDE / "index.old")
     aside.rename(path / INDEX)
-    _write_group(path / CLASSES, path / ASIDE, {})
-    header = Header(problem.identity, problem.element_names, partition.fixed, dict(provenance))
+    _write_group(path / CLASSES, path / ASIDE, _group({}))
     _make_durable(path / INDEX)
-    _write_group(path, path / ASIDE, {HEADER: header.stated})
+    _write_group(path, path / ASIDE, metadata)
 
 
-def _write_group(path: Path, aside: Path, attributes: dict[str, Any]) -> None:
+def _group(attributes: dict[str, Any]) -> bytes:
+    """The metadata of a Zarr group."""
+    return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=2).encode()
+
+
+def _write_group(path: Path, aside: Path, metadata: bytes) -> None:
     """Make a directory a Zarr group, at once or not at all."""
-    text = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=2)
-    (aside / METADATA).write_text(text, encoding="utf-8")
+    (aside / METADATA).write_bytes(metadata)
     _sync(aside / METADATA)
     (aside / METADATA).rename(path / METADATA)
     _sync(path)

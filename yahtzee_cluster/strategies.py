@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yahtzee_cluster.errors import UsageError, printable, shown
+from yahtzee_cluster.fields import is_there, whole_number
 from yahtzee_cluster.games import Played, play_by, play_for, play_for_mean, player_for
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.probabilities import Strategies
@@ -91,7 +92,7 @@ class OfTable(Strategy):
 
     def seat(self, expected: ExpectedTable) -> Seat:  # noqa: ARG002
         """Decides by the anchor and the score so far."""
-        return ByTable(self.problem, self.table.store, self.target or 0)
+        return ByTable(self.table, self.problem, self.target or 0)
 
     def played(self, rules: Rules) -> Played:  # noqa: ARG002
         """All games of it."""
@@ -126,8 +127,8 @@ def parse_strategy(text: str) -> Strategy:
     if text in BY_NAME:
         return BY_NAME[text]
     directory, colon, number = text.rpartition(":")
-    if colon and number.isdecimal() and len(number) < 10 and not Path(text).exists():
-        table, target = open_table(directory), int(number)
+    if colon and (target := whole_number(number)) is not None and not is_there(Path(text)):
+        table = open_table(directory)
         return OfTable(table, player_for(target, table), target)
     problem, store = open_store(text)
     if isinstance(problem, Race):

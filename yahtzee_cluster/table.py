@@ -17,6 +17,7 @@ from yahtzee_cluster.objectives.probabilities import Probabilities, Scores
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import as_published, rules_of
 from yahtzee_cluster.store import Store, StoreError, read_header
 
@@ -43,10 +44,29 @@ class Table:
         """
         problem = self._probabilities
         place = problem.anchors.reachable(anchor)
-        cls = self.store.partition.class_of(anchor.free)
-        before = problem.rows.offset[place] + quantity * problem.rows.n_values[anchor.free]
-        start = int(before) + self.store.start(anchor.free)
-        return self.store.row(cls, start, start + int(problem.rows.length[place]))
+        first = int(problem.rows.offset[place] + quantity * problem.rows.n_values[anchor.free])
+        return self._values(anchor.free, first, int(problem.rows.length[place]), quantity)
+
+    def _values(self, free: int, first: int, length: int, quantity: int) -> NDArray[np.float64]:
+        """Some of those with these free categories, none of which is beyond what there can be."""
+        cls, start = self.store.partition.class_of(free), self.store.start(free) + first
+        values = self.store.row(cls, start, start + length)
+        if not self.problem.possible(values, quantity):
+            raise self._impossible(cls)
+        return values
+
+    def rows(self, cls: ClassId) -> dict[int, NDArray[np.float64]]:
+        """All values of a class by free categories, as they were committed, and none beyond what there can be."""
+        block, n_quantities = self.store.block(cls), len(self.problem.limits)
+        rows = {free: block[free] for free in block.subsets.tolist()}
+        for values in rows.values():
+            for quantity, part in enumerate(np.split(values, n_quantities)):
+                if not self.problem.possible(part, quantity):
+                    raise self._impossible(cls)
+        return rows
+
+    def _impossible(self, cls: ClassId) -> StoreError:
+        return StoreError(f"{self.store.place(cls)}: holds values that cannot be; compute the table anew, elsewhere")
 
     def value(self, anchor: Anchor, need: int) -> float:
         """The probability to score at least `need` from an anchor."""
@@ -63,8 +83,7 @@ class Table:
         row = self.problem.row(self.problem.anchors.reachable(anchor))
         if not 0 <= score < row.stop - row.start:
             raise UsageError(f"score: no game comes to {score} points here, only to 0 to {row.stop - row.start - 1}")
-        at = self.store.start(anchor.free) + row.start + score
-        return float(self.store.row(self.store.partition.class_of(anchor.free), at, at + 1)[0])
+        return float(self._values(anchor.free, row.start + score, 1, 0)[0])
 
     def curve(self) -> NDArray[np.float64]:
         """The probability to score at least s from the start, for s = 0 … target."""
@@ -89,12 +108,12 @@ class Table:
 
         In a table of expected scores by who plays for the highest mean; in a table of scores by who plays for a need.
         """
-        start = self.store.start(anchor.free)
         if need is None:
             if not isinstance(self.problem, Expected):
                 raise UsageError(f"{self.path}: holds {self.objective}, not expected scores")
             places = self.problem.anchors.places(anchor.free)
             first, distance = self.problem.anchors.reachable(anchor) - places.start, places.stop - places.start
+            quantity = 0
         else:
             rows, expected = self._scores.rows, self._scores.expected
             place = self.problem.anchors.reachable(anchor)
@@ -102,9 +121,8 @@ class Table:
             if not 1 <= need <= rows.length[place]:  # reached already, or out of reach
                 return float(expected.mean[place]), float(expected.second_moment[place])
             distance = int(rows.n_values[anchor.free])
-            first = distance + int(rows.offset[place]) + need - 1
-        cls = self.store.partition.class_of(anchor.free)
-        mean, second = (float(self.store.row(cls, at, at + 1)[0]) for at in (start + first, start + first + distance))
+            first, quantity = distance + int(rows.offset[place]) + need - 1, 1
+        mean, second = (float(self._values(anchor.free, first + i * distance, 1, quantity + i)[0]) for i in range(2))
         return mean, second
 
     def _check_need(self, need: int) -> None:

@@ -9,7 +9,7 @@ the same whatever order plays are looked at in.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,11 @@ class Expected(Scorecards):
         """A mean and a second moment for each anchor with these free categories."""
         return 2 * self._n_places[subsets]
 
+    @property
+    def limits(self) -> Sequence[tuple[float, float]]:
+        """Those of moments."""
+        return self._limits_of_moments
+
     def solver(self) -> Solver:
         """The kernel, with a turn of its own."""
         return self.each_set(uppers.Moments(self.new_turn(), self.anchors).solve)
@@ -102,7 +107,8 @@ class Expected(Scorecards):
         for free in block.subsets.tolist():
             exists = self.anchors.exists[self.anchors.places(free)]
             mean, second_moment = (half[exists] for half in np.split(block[free], 2))
-            if not ((mean >= 0) & (second_moment >= mean**2 * (1 - ROUNDING))).all():
+            possible = self.possible(mean, 0) and self.possible(second_moment, 1)
+            if not (possible and (second_moment >= mean**2 * (1 - ROUNDING)).all()):
                 return "it holds moments that no score has"
         return None
 

@@ -6,7 +6,7 @@ What is played for is what the tables of this form differ in; their lanes are ne
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels import needs
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
-from yahtzee_cluster.objectives.scorecards import Scorecards, Values
+from yahtzee_cluster.objectives.scorecards import PROBABILITIES, Scorecards, Values
 from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Block, Solver
 from yahtzee_cluster.rules import Rules
@@ -65,6 +65,11 @@ class Probabilities(Scorecards):
         """How many values all rows with these free categories have."""
         return self.quantities * self.rows.n_values[subsets]
 
+    @property
+    def limits(self) -> Sequence[tuple[float, float]]:
+        """Those of probabilities."""
+        return (PROBABILITIES,)
+
     def complaint(self, block: Block) -> str | None:
         """What cannot be true of the rows of one set after the other."""
         for free in block.subsets.tolist():
@@ -74,7 +79,7 @@ class Probabilities(Scorecards):
 
     def _complaint_of(self, free: int, rows: Values, *_: Values) -> str | None:
         """What cannot be true of the quantities of one set."""
-        if not ((rows >= 0) & (rows <= 1 + ROUNDING)).all():
+        if not self.possible(rows, 0):
             return "it holds values that are no probabilities"
         rising = np.flatnonzero(np.diff(rows) > ROUNDING) + 1
         if self.falls and not np.isin(rising, self.rows.offset[self.anchors.places(free)]).all():
@@ -149,10 +154,16 @@ class Scores(Strategies):
         table, rows = self.expected, self.rows
         return needs.Scores(turn, self.anchors, rows.length, rows.offset, table.mean, table.second_moment)
 
+    @property
+    def limits(self) -> Sequence[tuple[float, float]]:
+        """Those of probabilities, and of moments."""
+        return PROBABILITIES, *self._limits_of_moments
+
     def _complaint_of(self, free: int, rows: Values, *beside: Values) -> str | None:
         """No second moment is smaller than the square of its mean."""
         mean, second = beside
-        sound = ((mean >= 0) & (second >= mean**2 * (1 - ROUNDING))).all()
+        possible = self.possible(mean, 1) and self.possible(second, 2)
+        sound = possible and (second >= mean**2 * (1 - ROUNDING)).all()
         return super()._complaint_of(free, rows) if sound else "it holds moments that no score has"
 
 

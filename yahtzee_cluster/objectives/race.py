@@ -22,7 +22,7 @@ from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.rules import Rules
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.store import Store, StoreError
 
 ROUNDING = 1e-14
 
@@ -163,9 +163,11 @@ class Race(Recurrence):
 
     def complaint(self, block: Block) -> str | None:
         """All entries are probabilities, or half ones."""
-        if not ((block.values >= 0) & (block.values <= 1 + ROUNDING)).all():
-            return "it holds values that are no probabilities"
-        return None
+        return None if self.possible(block.values) else "it holds values that are no probabilities"
+
+    def possible(self, values: Values) -> bool:
+        """Whether such values can be."""
+        return bool(((values >= 0) & (values <= 1 + ROUNDING)).all())
 
     def judged(self, subset: int, entries: Callable[[int], Values]) -> Sequence[float] | None:
         """The first quantity by trying out everything, where no anchor is more than its free categories."""
@@ -206,8 +208,10 @@ def value_of(problem: Race, store: Store, one: Anchor, two: Anchor, lead: int) -
     subset, at = found
     cls, first = store.partition.class_of(subset), store.start(subset)
     size = int(problem.sizes(np.array([subset]))[0])
-    values: list[float] = store.row(cls, first, first + size)[at :: size // problem.quantities].tolist()
-    return values
+    values = store.row(cls, first, first + size)[at :: size // problem.quantities]
+    if not problem.possible(values):
+        raise StoreError(f"{store.place(cls)}: holds values that cannot be; compute the table anew, elsewhere")
+    return [float(value) for value in values]
 
 
 def opening(problem: Race, store: Store) -> list[float]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.anchors import Anchors, most_scored
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.rules import Rules
 
 Values = NDArray[np.float64]
+
+PROBABILITIES = 0.0, 1 + 1e-14
+"""The least and the most that can be, but for rounding."""
 
 
 class Scorecards(Recurrence):
@@ -38,6 +43,22 @@ class Scorecards(Recurrence):
     def element_names(self) -> tuple[str, ...]:
         """The categories."""
         return tuple(category.name for category in self.rules.categories)
+
+    @property
+    @abstractmethod
+    def limits(self) -> Sequence[tuple[float, float]]:
+        """The least and the most that the values of each quantity can be; nobody may decide by any others."""
+
+    @cached_property
+    def _limits_of_moments(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The least and the most that the moments of a score can be."""
+        most = float(most_scored(self.anchors, self._moves).max()) * (1 + 1e-12)
+        return (0.0, most), (0.0, most**2)
+
+    def possible(self, values: Values, quantity: int) -> bool:
+        """Whether such values of a quantity can be."""
+        least, most = self.limits[quantity]
+        return bool(((values >= least) & (values <= most)).all())
 
     def new_turn(self) -> Turn:
         """The turn of the game, for one thread."""

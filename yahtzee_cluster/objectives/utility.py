@@ -7,7 +7,7 @@ the same recursion, and differ in its last rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchors, most_scored
 from yahtzee_cluster.errors import FileError, UsageError, shown
+from yahtzee_cluster.fields import MAX_TEXT, is_text
 from yahtzee_cluster.kernels import needs
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
@@ -29,6 +30,8 @@ from yahtzee_cluster.rules import Rules
 MOST_OPPONENTS = 1000
 MOST_POWER = 100
 MOST_CHARACTERS = 1_000_000
+MOST_WORTH = 1e300
+"""What is worth more may overflow when chances are added up, and nothing can be decided by infinities."""
 
 
 class Utility(Scorecards):
@@ -36,13 +39,16 @@ class Utility(Scorecards):
 
     def __init__(self, rules: Rules, goal: str, worth: tuple[float, ...], isa: str | None = None) -> None:
         super().__init__(rules, isa)
+        if not (goal.strip() and is_text(goal)):  # or nobody could open the table
+            expected = f"expected a text on one line, of at most {MAX_TEXT} characters"
+            raise UsageError(f"goal: {expected}, found {shown(goal)}")
         self.goal = goal
         self.worth = worth
         n_scores = int(self.lengths[self.anchors.places(0)].max())
         if len(worth) != n_scores:
             raise UsageError(f"goal: expected what {n_scores} final scores are worth, found {len(worth)}")
-        if not np.isfinite(worth).all():
-            raise UsageError("goal: expected every final score to be worth some number")
+        if not (np.abs(worth) <= MOST_WORTH).all():
+            raise UsageError(f"goal: expected every final score to be worth {-MOST_WORTH:g} to {MOST_WORTH:g}")
 
     @property
     def _made_from(self) -> tuple[Any, ...]:
@@ -103,13 +109,16 @@ class Utility(Scorecards):
         """What the highest expected score decides."""
         return solve_expected(self.rules, self._isa)
 
-    def complaint(self, block: Block) -> str | None:
+    @cached_property
+    def limits(self) -> Sequence[tuple[float, float]]:
         """Nothing is worth more than the best final score, or less than the worst."""
-        low, high = min(self.worth), max(self.worth)
-        margin = 1e-12 * max(abs(low), abs(high))
-        if not ((block.values >= low - margin) & (block.values <= high + margin)).all():
-            return "it holds what no final score is worth"
-        return None
+        least, most = min(self.worth), max(self.worth)
+        margin = 1e-12 * max(abs(least), abs(most))
+        return ((least - margin, most + margin),)
+
+    def complaint(self, block: Block) -> str | None:
+        """What is worth too much or too little."""
+        return None if self.possible(block.values, 0) else "it holds what no final score is worth"
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
         """One line for each row that holds anything."""
