@@ -78,6 +78,45 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     assert "no instruction set 'vax' here" in refusal(command("expected", YAHTZEE_CLUSTER_ISA="vax"))
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *([verb, "--rules", "LONG"] for verb in ("expected", "statistics", "advise")),
+        *([verb, "--store", "LONG"] for verb in ("value", "curve", "status", "verify", "advise")),
+        ["duel", "expected", "LONG"],
+        ["duel", "LONG:5", "expected"],
+        ["report", "--store", "LONG", "--out", "report"],
+        ["slurm", "--job", "JOB", "--nodes", "1", "--ranks-per-node", "2", "--site", "LONG"],
+        ["value", "--store", "none", "--need", "9" * 5000],
+        ["value", "--store", "none", "--need", "٣"],
+    ],
+)
+def test_names_that_are_too_long(arguments: list[str], tmp_path: Path) -> None:
+    """No name of a file is too long, and no number, to be refused in one line."""
+    (tmp_path / "job.toml").write_text('rules = "yacht"\n')
+    meant = {"LONG": "x" * 300, "LONG:5": "x" * 300 + ":5", "JOB": tmp_path / "job.toml"}
+    assert "expected" in (said := refusal(command(*(meant.get(word, word) for word in arguments)))) or "x" * 300 in said
+
+
+@pytest.mark.parametrize("after_s", [0.03, 0.06, 0.1, 0.2])
+def test_interrupted_while_loading(after_s: float) -> None:
+    """Ctrl-C while everything is still being loaded ends it without a traceback."""
+    program = f"""if True:
+        import os, runpy, signal, sys, threading
+        threading.Timer({after_s}, os.kill, (os.getpid(), signal.SIGINT)).start()
+        sys.argv = ["yahtzee-cluster", "expected"]
+        runpy.run_module("yahtzee_cluster", run_name="__main__")
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    line = [sys.executable, "-c", program]
+    try:
+        result = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result.stderr == ""
+    assert result.returncode in {-signal.SIGINT, 130}
+
+
 @pytest.mark.parametrize("arguments", [(), ("solve",), ("expected", "--speed"), ("expected", "--rules")])
 def test_wrong_usage(arguments: tuple[str, ...]) -> None:
     """Wrong usage is answered with one line and exit code 2, never with a traceback."""

@@ -142,6 +142,11 @@ REFUSED = {
     "target": (["--target", "0"], "target: expected a whole number from 1 to 1000000, found '0'"),
     "rules": (["--rules", "bridge"], "bridge: no such rule set or file; rule sets are yahtzee, "),
     "G too large": (["--G", "14"], "G: expected at most 13 elements, found 14"),
+    "G with many digits": (["--G", "0000000005"], "G: expected at most 13 elements, found 0000000005"),
+    "G in other digits": (["--G", "٣"], "G: expected at most 13 elements, found ٣"),
+    "threads": (["--threads", "9" * 5000], "argument --threads: expected a whole number from 1 to 1000000, found '999"),
+    "rules too long": (["--rules", "x" * 300], "no such rule set or file; rule sets are yahtzee, "),
+    "store too long": (["--store", "x" * 300], "cannot be read: File name too long"),
     "G unknown": (["--G", "aces,kings"], "G: no element 'kings'; expected a number, auto, or some of aces, "),
     "cache unit": (["--cache", "12XB"], "expected a size such as 256MB or 2GB, found '12XB'"),
     "cache": (

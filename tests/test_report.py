@@ -140,6 +140,19 @@ def test_without_a_comparison(table: Table, written: Path, tmp_path: Path) -> No
     assert "Where the two part" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
+def test_other_pages_stay(table: Table, written: Path, tmp_path: Path) -> None:
+    """A page that is no report is not written over; an older report is."""
+    page = tmp_path / "index.html"
+    page.write_text("<p>What I did on my holidays.</p>")
+    result = command("report", "--store", table.path, "--out", tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == f"yahtzee-cluster: out: {page}: is no report; name another directory with --out\n"
+    assert [*tmp_path.iterdir()] == [page]
+    assert page.read_text() == "<p>What I did on my holidays.</p>"
+    page.write_bytes((written / "index.html").read_bytes())
+    assert command("report", "--store", table.path, "--out", tmp_path).returncode == 0
+
+
 def test_refusals(table: Table, tmp_path: Path) -> None:
     """A directory that cannot be written, another table, a score beyond it: one line each."""
     (tmp_path / "file").write_text("")

@@ -16,6 +16,7 @@ from yahtzee_cluster.advice import Adviser, Position
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.games import compare, play_by, play_for
+from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.race import Race, opening
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.recurrence import Block
@@ -268,3 +269,25 @@ def test_worth_that_cannot_be(value: float, tmp_path: Path) -> None:
     for ask in asked:
         with pytest.raises(StoreError, match="holds values that cannot be"):
             ask()
+
+
+NOTHING = """
+    name = "nothing"
+    [[category]]
+    name = "none"
+    points = 0
+    [[category]]
+    name = "five"
+    groups = [5]
+    points = 0
+"""
+
+
+@pytest.mark.parametrize("objective", [name for name in CHOICES if name not in {"utility", "race", "race-wins"}])
+def test_a_game_in_which_nothing_can_be_scored(objective: str, tmp_path: Path) -> None:
+    """A table without a single probability is verified like any other."""
+    table = computed(NOTHING, tmp_path, objective)
+    verdict = verify(table, n_sampled=5, seed=1)
+    assert (verdict.complaints, verdict.n_judged) == ((), 10 if objective == "expected" else 0)
+    assert verdict.table_sha256
+    assert "all sound" in command("verify", "--store", tmp_path).stdout

@@ -1,5 +1,19 @@
-"""`python -m yahtzee_cluster`: the same as the console script."""
+"""`python -m yahtzee_cluster` and the console script: until everything is loaded, Ctrl-C ends them without a story."""
 
-from yahtzee_cluster.cli import main
+import signal
 
-raise SystemExit(main())
+handler = signal.getsignal(signal.SIGINT)
+if handler is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+from yahtzee_cluster import cli  # noqa: E402
+
+
+def main() -> int:
+    """Run one command; return its exit code."""
+    signal.signal(signal.SIGINT, handler)
+    return cli.main()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

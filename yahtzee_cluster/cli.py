@@ -39,9 +39,9 @@ EPILOG = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     open_streams()
-    options = _parser().parse_args(arguments)
-    verb: Callable[[argparse.Namespace], str] = options.verb
     try:
+        options = _parser().parse_args(arguments)
+        verb: Callable[[argparse.Namespace], str] = options.verb
         result = verb(options)
     except YahtzeeClusterError as error:
         print(f"yahtzee-cluster: {error}", file=sys.stderr)

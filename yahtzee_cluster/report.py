@@ -30,6 +30,11 @@ figure { margin: 2em 0; } figure img { width: 100%; } figcaption { color: #444; 
 """
 
 
+PAGE = "index.html"
+PROMISE = "Every number is exact up to rounding; none is simulated."
+"""What every page ends with, and no other page does."""
+
+
 @dataclass(frozen=True)
 class Sheet:
     """One table, by the name of its file."""
@@ -40,8 +45,11 @@ class Sheet:
 
 
 def prepare(out: Path) -> None:
-    """Make the directories of a report, or say why that cannot be."""
+    """Make the directories of a report, or say why that cannot be; no page goes over one that is no report."""
+    page = out / PAGE
     with _writing(out):
+        if page.exists() and PROMISE.encode() not in page.read_bytes():
+            raise UsageError(f"out: {printable(str(page))}: is no report; name another directory with --out")
         for folder in ("figures", "tables"):
             (out / folder).mkdir(parents=True, exist_ok=True)
 
@@ -51,7 +59,7 @@ def write(found: Findings, out: Path) -> Path:
     prepare(out)
     pictures = {draw: {form: figures.drawn(draw, found, form) for form in FORMS} for draw in _drawings(found)}
     sheets = list(_sheets(found))
-    page = out / "index.html"
+    page = out / PAGE
     with _writing(out):
         for draw in CAPTIONS:
             for form in FORMS:
@@ -165,7 +173,7 @@ def _page(found: Findings, pictures: dict[figures.Draw, bytes]) -> str:
     if found.comparison:
         words = likeness.words(found.compared_for or 0, found.comparison, found.rules)
         body.append(f"<pre>{escape(words)}</pre>")
-    body.append(f"<p>yahtzee_cluster {__version__}. Every number is exact up to rounding; none is simulated.</p>")
+    body.append(f"<p>yahtzee_cluster {__version__}. {PROMISE}</p>")
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from yahtzee_cluster import reference, soundness
 from yahtzee_cluster.anchors import Anchor
@@ -35,7 +36,7 @@ def _judged(table: Table, n_sampled: int, random: np.random.Generator) -> Judgem
             type(table.problem), judge.probability
         )
         lengths = table.problem.rows.length
-        for place in random.choice(np.flatnonzero(lengths), n_sampled):
+        for place in _sample(random, np.flatnonzero(lengths), n_sampled):
             anchor, need = table.problem.anchors.anchor(int(place)), int(random.integers(1, lengths[place] + 1))
             yield f"{anchor}, need {need}", table.value(anchor, need), probability(anchor, need)
             if isinstance(table.problem, Scores):
@@ -44,16 +45,21 @@ def _judged(table: Table, n_sampled: int, random: np.random.Generator) -> Judgem
     elif isinstance(table.problem, Utility):
         lengths = table.problem.lengths
         lengths = np.where(np.arange(len(lengths)) < table.problem.anchors.place[1, 0], 0, lengths)
-        for place in random.choice(np.flatnonzero(lengths), n_sampled):
+        for place in _sample(random, np.flatnonzero(lengths), n_sampled):
             # No game comes to a score that is too high for all that was scored before the last box.
             anchor, score = table.problem.anchors.anchor(int(place)), int(random.integers(0, lengths[place] // 2 + 1))
             yield f"{anchor}, score {score}", table.worth(anchor, score), judge.utility(anchor, score)
     elif isinstance(table.problem, Expected):
         places = np.flatnonzero(table.problem.anchors.exists)
-        for place in random.choice(places[places >= table.problem.anchors.places(1).start], n_sampled):
+        for place in _sample(random, places[places >= table.problem.anchors.places(1).start], n_sampled):
             anchor = table.problem.anchors.anchor(int(place))
             for name, stored, judged in zip(MOMENTS, table.moments(anchor), judge.moments(anchor), strict=True):
                 yield f"{anchor}, {name}", stored, judged
+
+
+def _sample(random: np.random.Generator, places: NDArray[np.intp], n_sampled: int) -> NDArray[np.intp]:
+    """Some of these places; none where there are none, as in a game that pays nothing."""
+    return random.choice(places, n_sampled if len(places) else 0)
 
 
 class Judge:
