@@ -58,6 +58,10 @@ def test_everything_else_comes_with_it(tmp_path: Path) -> None:
     verified = example("burma14", "--store", tmp_path / "0", "--verify")
     assert f"sha256     {digests.pop()}" in verified.stdout
     assert int(re.findall(r"judged +(\d+) values", verified.stdout)[0]) > 20
+    frontier = example("burma14", "--store", tmp_path / "frontier", "--keep", "frontier")
+    assert (frontier.returncode, verified.stdout.splitlines()[-1] in frontier.stdout) == (0, True)
+    assert "result     " in (last := frontier.stdout.splitlines()[-1])
+    assert last.endswith("was dropped when nothing to come read it; run its job with --keep all")
     planned = example("burma14", "--plan", "16")
     assert planned.stdout.startswith("burma14\n")
     assert "Advised: --G " in planned.stdout

@@ -140,6 +140,21 @@ def test_linked_classes_are_damaged(linked: str, right: bool, table: Store, outs
     assert table.is_sound(cls)
 
 
+@pytest.mark.parametrize("linked", ["", "dropped"])
+def test_nothing_is_dropped_elsewhere(linked: str, table: Store, tmp_path: Path) -> None:
+    """Where a link stands for a class, or for the mark that it was dropped, nothing is made or taken away behind it."""
+    store = copied(table, tmp_path / "table")
+    cls = class_with(store, 5)
+    place = store.place(cls) / linked
+    delete(place)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / SHARD).touch()
+    place.symlink_to(tmp_path / "elsewhere" / linked)
+    with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+        store.drop(cls)
+    assert [*(tmp_path / "elsewhere").iterdir()] == [tmp_path / "elsewhere" / SHARD]
+
+
 def test_what_is_swept_may_be_anything(outside: Path, tmp_path: Path) -> None:
     """Links, files, pipes and directories in `.partial` are all swept, and nothing that they lead to."""
     path = tmp_path / "table"

@@ -64,7 +64,7 @@ from yahtzee_cluster.schedule import Schedule
 from yahtzee_cluster.serial import Alone
 from yahtzee_cluster.soundness import verify
 from yahtzee_cluster.stopping import StopRequest
-from yahtzee_cluster.store import Store, claim, read_header
+from yahtzee_cluster.store import DroppedError, Store, claim, read_header
 from yahtzee_cluster.watch import LEASE_S
 
 log = logging.getLogger("yahtzee_cluster")
@@ -303,7 +303,11 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
     computed = f"{n_computed} computed now" if n_computed else "all there already"
     report = [f"table      {directory}", f"sha256     {table_sha256}", f"classes    {len(classes)}, {computed}"]
     report.append(f"elapsed    {elapsed_s:.2f} s on {n_ranks} rank{'s' * (n_ranks > 1)}, kernel {usage.kernel_s:.2f} s")
-    return "\n".join([*report, "", *asked.result(problem, store)]).rstrip("\n")
+    try:
+        result = asked.result(problem, store)
+    except DroppedError as error:
+        result = [f"result     {error}"]
+    return "\n".join([*report, "", *result]).rstrip("\n")
 
 
 def _verify(asked: Computation) -> str:

@@ -252,9 +252,10 @@ class Store:
 
     def drop(self, cls: ClassId) -> None:
         """Take the values of a class off the disk, and leave its digest: nothing to come reads them."""
-        place = self.place(cls)
-        (place / DROPPED).touch()  # first: a class that lost its values is damaged, unless it says so
-        (place / SHARD).unlink(missing_ok=True)
+        with _folder(self.path, CLASSES, self.place(cls).name) as folder:
+            os.close(_open_plain(DROPPED, os.O_WRONLY | os.O_CREAT, folder))  # who lost his values without is damaged
+            with suppress(FileNotFoundError):
+                os.unlink(SHARD, dir_fd=folder)
 
     @property
     def dropped(self) -> set[ClassId]:
