@@ -16,6 +16,11 @@ MAX_COUNT = 1_000_000
 
 def read_toml(source: str) -> dict[str, Any]:
     """The table that a file holds; error messages call it what the user calls it."""
+    return parse_toml(read_text(source), source)
+
+
+def read_text(source: str) -> str:
+    """What a file of no great length holds."""
     try:
         with Path(source).open("rb") as file:
             text = file.read(MAX_BYTES + 1).decode("utf-8-sig")
@@ -25,7 +30,7 @@ def read_toml(source: str) -> dict[str, Any]:
         raise FileError(source, "is not UTF-8 text") from error
     if len(text) > MAX_BYTES:
         raise FileError(source, f"is too long: more than {MAX_BYTES} bytes")
-    return parse_toml(text, source)
+    return text
 
 
 def parse_toml(text: str, source: str) -> dict[str, Any]:

@@ -145,6 +145,8 @@ class Perfectly(Seat):
         subsets, rows = [], []
         for cls, start in zip(classes, starts, strict=False):
             block = self._store.block(cls)
+            if not self._problem.possible(block.values):
+                raise self._store.impossible(cls)
             self._values[start : start + len(block.values)] = block.values
             subsets.append(block.subsets)
             rows.append(start + block.starts[:-1])
@@ -172,20 +174,16 @@ class Perfectly(Seat):
         lead = sign * (group.scores - cards.score[other, group.games])
         for free in np.unique(after.free).tolist():
             subsets = their_free << n | free if group.player == 0 else free << n | their_free
-            lowest, highest = problem.leads(subsets)
-            length = highest - lowest + 1
-            at = self._starts[np.searchsorted(self._subsets, subsets)]
+            starts = self._starts[np.searchsorted(self._subsets, subsets)]
             size = problem.sizes(subsets) // problem.quantities
             for row in np.flatnonzero(after.free == free).tolist():
                 mine = after.places[row, group.lanes] - anchors.place[free, 0]
-                pair = (mine, theirs) if group.player == 0 else (theirs, mine)
-                n_second = problem.n_places[subsets >> n]
-                first = at + (pair[0] * n_second + pair[1]) * length
-                step = lead + sign * after.paid[row, group.lanes] - lowest
-                inside = (step >= 0) & (step < length)
+                numbers = (mine, theirs) if group.player == 0 else (theirs, mine)
+                leads = lead + sign * after.paid[row, group.lanes]
+                at, is_open = problem.entries(subsets, *numbers, leads)
                 for quantity, found in enumerate(values[:, after.outcomes[row]]):
-                    there = self._values[first + quantity * size + np.where(inside, step, 0)]
-                    found[:] = np.where(inside, there, step > 0)
+                    there = self._values[starts + quantity * size + np.where(is_open, at, 0)]
+                    found[:] = np.where(is_open, there, leads > 0)
 
 
 @dataclass(frozen=True)

@@ -250,6 +250,10 @@ class Store:
             return DamagedError(f"{place}: is not there: the table is not finished; run its job again, and it goes on")
         return DamagedError(f"{place}: {problem}; run its job again, and it is computed anew")
 
+    def impossible(self, cls: ClassId) -> StoreError:
+        """What to say of a class whose bytes are those that were committed, and cannot be true."""
+        return StoreError(f"{self.place(cls)}: holds values that cannot be; compute the table anew, elsewhere")
+
     def drop(self, cls: ClassId) -> None:
         """Take the values of a class off the disk, and leave its digest: nothing to come reads them."""
         with _folder(self.path, CLASSES, self.place(cls).name) as folder:

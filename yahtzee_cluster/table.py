@@ -52,7 +52,7 @@ class Table:
         cls, start = self.store.partition.class_of(free), self.store.start(free) + first
         values = self.store.row(cls, start, start + length)
         if not self.problem.possible(values, quantity):
-            raise self._impossible(cls)
+            raise self.store.impossible(cls)
         return values
 
     def rows(self, cls: ClassId) -> dict[int, NDArray[np.float64]]:
@@ -62,11 +62,8 @@ class Table:
         for values in rows.values():
             for quantity, part in enumerate(np.split(values, n_quantities)):
                 if not self.problem.possible(part, quantity):
-                    raise self._impossible(cls)
+                    raise self.store.impossible(cls)
         return rows
-
-    def _impossible(self, cls: ClassId) -> StoreError:
-        return StoreError(f"{self.store.place(cls)}: holds values that cannot be; compute the table anew, elsewhere")
 
     def value(self, anchor: Anchor, need: int) -> float:
         """The probability to score at least `need` from an anchor."""

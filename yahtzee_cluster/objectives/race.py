@@ -22,7 +22,7 @@ from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.rules import Rules
-from yahtzee_cluster.store import Store, StoreError
+from yahtzee_cluster.store import Store
 
 ROUNDING = 1e-14
 
@@ -105,13 +105,25 @@ class Race(Recurrence):
         subset = one.free | two.free << len(self.rules.categories)
         if not self.exist(np.array([subset]))[0]:
             raise UsageError("the second player has used as many boxes as the first, or one less")
-        lowest, highest = (int(leads[0]) for leads in self.leads(np.array([subset])))
-        at = [self.anchors.reachable(anchor) - self.anchors.places(anchor.free).start for anchor in (one, two)]
+        numbers = [self.anchors.reachable(anchor) - self.anchors.places(anchor.free).start for anchor in (one, two)]
         if lead > self.most[two.free] or -lead > self.most[one.free]:
             return float(lead > 0)
-        if not lowest <= lead <= highest:
+        at, there = self.entries(np.array([subset]), np.array(numbers[0]), np.array(numbers[1]), np.array([lead]))
+        if not there[0]:
+            lowest, highest = (int(leads[0]) for leads in self.leads(np.array([subset])))
             raise UsageError(f"lead: no game comes to {lead} here, only to {lowest} to {highest}")
-        return subset, (at[0] * int(self.n_places[two.free]) + at[1]) * (highest - lowest + 1) + lead - lowest
+        return subset, int(at[0])
+
+    def entries(
+        self, subsets: Subsets, one: NDArray[np.int64], two: NDArray[np.int64], leads: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Which entries of subsets are the values of states, by the numbers of both anchors; and whether they are.
+
+        Left and right of a row everything is decided.
+        """
+        lowest, highest = self.leads(subsets)
+        rows = one * self.n_places[subsets >> len(self.rules.categories)] + two
+        return rows * (highest - lowest + 1) + leads - lowest, (lowest <= leads) & (leads <= highest)
 
     def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
         """One entry for each lead, pair of anchors, and quantity."""
@@ -153,8 +165,8 @@ class Race(Recurrence):
             "offset": np.zeros_like(subsets),
             "lowest": lowest,
             "length": highest - lowest + 1,
-            "anchors_1": self._n_places[one].astype(np.int16),
-            "anchors_2": self._n_places[two].astype(np.int16),
+            "anchors_1": self.n_places[one].astype(np.int16),
+            "anchors_2": self.n_places[two].astype(np.int16),
             "anchor_free": free,
             "anchor_upper": upper,
             "anchor_chip": chip,
@@ -210,7 +222,7 @@ def value_of(problem: Race, store: Store, one: Anchor, two: Anchor, lead: int) -
     size = int(problem.sizes(np.array([subset]))[0])
     values = store.row(cls, first, first + size)[at :: size // problem.quantities]
     if not problem.possible(values):
-        raise StoreError(f"{store.place(cls)}: holds values that cannot be; compute the table anew, elsewhere")
+        raise store.impossible(cls)
     return [float(value) for value in values]
 
 

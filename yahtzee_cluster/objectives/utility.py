@@ -6,10 +6,8 @@ the same recursion, and differ in its last rows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchors, most_scored
 from yahtzee_cluster.errors import FileError, UsageError, shown
-from yahtzee_cluster.fields import MAX_TEXT, is_text
+from yahtzee_cluster.fields import MAX_TEXT, is_text, read_text, whole_number
 from yahtzee_cluster.kernels import needs
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
@@ -29,7 +27,6 @@ from yahtzee_cluster.rules import Rules
 
 MOST_OPPONENTS = 1000
 MOST_POWER = 100
-MOST_CHARACTERS = 1_000_000
 MOST_WORTH = 1e300
 """What is worth more may overflow when chances are added up, and nothing can be decided by infinities."""
 
@@ -134,12 +131,12 @@ def worth_of(goal: str, curve: Values | None, n_scores: int) -> Values:
     """
     kind, _, number = goal.partition(":")
     scores = np.arange(n_scores)
-    count = int(number) if re.fullmatch("[0-9]{1,9}", number) else -1
-    if kind == "reach" and count >= 0:
+    count = whole_number(number)
+    if kind == "reach" and count is not None:
         return (scores >= count).astype(float)
     if kind == "power" and 0 < (power := _number(number)) <= MOST_POWER:
         return np.asarray(scores**power, float)
-    if kind in {"beat", "beat-all"} and 0 < count <= MOST_OPPONENTS and curve is not None:
+    if kind in {"beat", "beat-all"} and count is not None and 0 < count <= MOST_OPPONENTS and curve is not None:
         at_least = np.zeros(n_scores + 1)
         at_least[: min(len(curve), n_scores)] = curve[:n_scores]
         less, no_more = (1 - at_least[:-1]) ** count, (1 - at_least[1:]) ** count
@@ -152,12 +149,9 @@ def worth_of(goal: str, curve: Values | None, n_scores: int) -> Values:
 
 def read_worth(file: str, n_scores: int) -> list[float]:
     """What every final score is worth by a text file: numbers from score 0 on; the last holds for all above."""
+    text = read_text(file)
     try:
-        with Path(file).open(encoding="utf-8-sig") as stream:
-            words = stream.read(MOST_CHARACTERS).replace(",", " ").split()
-        numbers = [float(word) for word in words]
-    except OSError as error:
-        raise FileError(file, f"cannot be read: {error.strerror}") from error
+        numbers = [float(word) for word in text.replace(",", " ").split()]
     except ValueError as error:
         raise FileError(file, f"expected numbers with blanks, commas or line ends between: {error}") from error
     if not 0 < len(numbers) <= n_scores:
