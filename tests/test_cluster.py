@@ -144,7 +144,7 @@ REFUSED = {
     "G too large": (["--G", "14"], "G: expected at most 13 elements, found 14"),
     "G with many digits": (["--G", "0000000005"], "G: expected at most 13 elements, found 0000000005"),
     "G in other digits": (["--G", "٣"], "G: expected at most 13 elements, found ٣"),
-    "threads": (["--threads", "9" * 5000], "argument --threads: expected a whole number from 1 to 1000000, found '999"),
+    "threads": (["--threads", "9" * 5000], "argument --threads: expected a whole number from 1 to 1024, found '999"),
     "rules too long": (["--rules", "x" * 300], "no such rule set or file; rule sets are yahtzee, "),
     "store too long": (["--store", "x" * 300], "cannot be read: File name too long"),
     "G unknown": (["--G", "aces,kings"], "G: no element 'kings'; expected a number, auto, or some of aces, "),
@@ -224,7 +224,7 @@ def test_named_jobs(tmp_path: Path) -> None:
         ),
         ('cache = "much"', "expected a size such as 256MB or 2GB, found 'much'"),
         ("G = 2.5", "G: expected"),
-        ("threads = true", "threads: expected a whole number from 1 to 1000000, found True"),
+        ("threads = true", "threads: expected a whole number from 1 to 1024, found True"),
     ],
 )
 def test_bad_job_files(line: str, expected: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +24,8 @@ from yahtzee_cluster.store import Store
 
 AUTO = "auto"
 KEEP = ("all", "frontier")
+MAX_THREADS = 1024
+"""Each has memory of its own, before it has anything to do."""
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -165,7 +168,7 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
     )
     add(
         "--threads",
-        type=parse_count,
+        type=partial(parse_count, most=MAX_THREADS),
         metavar="N",
         help=f"cores that each worker uses (default: {default['threads'].default})",
     )
@@ -178,11 +181,11 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
     add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
 
 
-def parse_count(text: str) -> int:
+def parse_count(text: str, most: int = MAX_COUNT) -> int:
     """A whole number from 1 on, as a flag has it."""
     count = whole_number(text)
-    if count is None or not 1 <= count <= MAX_COUNT:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {MAX_COUNT}, found {shown(text)}")
+    if count is None or not 1 <= count <= most:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {most}, found {shown(text)}")
     return count
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from yahtzee_cluster.anchors import Anchor
-from yahtzee_cluster.computation import KEEP, Computation, parse_bytes, parse_count
+from yahtzee_cluster.computation import KEEP, MAX_THREADS, Computation, parse_bytes, parse_count
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
 from yahtzee_cluster.kernels.turn import instruction_sets
@@ -117,7 +117,7 @@ class Job(Computation):
             "target": fields.integer("target", None, low=1, high=MAX_COUNT),
             "G": _fixed_text(fields),
             "cache": fields.optional_text("cache"),
-            "threads": fields.integer("threads", None, low=1, high=MAX_COUNT),
+            "threads": fields.integer("threads", None, low=1, high=MAX_THREADS),
             "store": fields.optional_text("store"),
             "keep": fields.choice("keep", KEEP, None) if "keep" in fields.table else None,
         }
