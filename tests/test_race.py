@@ -207,6 +207,9 @@ def test_keeping_the_frontier_alone(tmp_path: Path) -> None:
         needed |= below
         found += below
     assert run(store.path, "--keep", "frontier") == (digest, len(needed))
+    # So does a class of which not even the digest is left.
+    (store.place(lost) / "zarr.json").write_text("{}")
+    assert run(store.path, "--keep", "frontier") == (digest, len(needed))
     n_dropped = len(store.dropped)
     assert run(store.path) == (digest, n_dropped)
     assert run(store.path) == (digest, 0)

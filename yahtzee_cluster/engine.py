@@ -340,7 +340,7 @@ def _sound(team: Team | Alone, store: Store, *, frontier_only: bool) -> Sequence
     done, users = set(sound), _users(store.partition)
     if frontier_only:
         for cls in reversed(committed):  # whoever reads it comes after it
-            if cls in dropped and users[cls] and done.issuperset(users[cls]):
+            if cls in dropped and users[cls] and done.issuperset(users[cls]) and store.has_digest(cls):
                 done.add(cls)
     for cls in set(committed) - done:
         if cls not in dropped:

@@ -212,6 +212,14 @@ class Store:
         """What a class should have as its digest."""
         return int(self._stated(cls)[0], 16)
 
+    def has_digest(self, cls: ClassId) -> bool:
+        """Whether a class says what its digest is, which is all that is left of one that was dropped."""
+        try:
+            self.digest(cls)
+        except DamagedError:
+            return False
+        return True
+
     def _seal(self, cls: ClassId, checksums: bytes) -> str:
         """What binds the chunks of a class to each other and to its place, and costs nothing."""
         return _checksum(self.place(cls).name.encode(), checksums).hex()
