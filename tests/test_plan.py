@@ -13,10 +13,14 @@ from toy import Tours
 
 from yahtzee_cluster.forecast import Costs, Scales, advise, needed_bytes, simulate, smallest_that_fits
 from yahtzee_cluster.objectives.probabilities import MaxProb
-from yahtzee_cluster.rules import load_rules
+from yahtzee_cluster.objectives.race import Race
+from yahtzee_cluster.partition import Partition
+from yahtzee_cluster.recurrence import Recurrence
+from yahtzee_cluster.rules import load_rules, parse_rules
 
 YACHT = MaxProb(load_rules("yacht"), 300)
 YAHTZEE = MaxProb(load_rules("yahtzee"), 800)
+TWO = Race(parse_rules(SMALL["free"], "test"))
 
 
 def plan(*flags: str) -> subprocess.CompletedProcess[str]:
@@ -63,11 +67,12 @@ def test_scaling() -> None:
     assert "--cache 100KB is too small for |G| = 3" in refused.stderr
 
 
-def test_weights_are_counted_right() -> None:
+@pytest.mark.parametrize("problem", [YACHT, TWO, Tours(harbour_first=True)], ids=["one", "two players", "tours"])
+def test_weights_are_counted_right(problem: Recurrence) -> None:
     """What scales say of a fixed set is what its classes and their dependencies add up to."""
-    scales = Scales(YACHT)
-    for fixed in (0, 0b1, 0b1011_0000_0110, 0xFFF):
-        partition = YACHT.partition(fixed)
+    scales, everything = Scales(problem), (1 << len(problem.element_names)) - 1
+    for fixed in (0, 0b1, everything & 0b1011_0000_0110, everything):
+        partition = problem.partition(fixed)
         sizes = partition.n_values
         reads = {cls: sum(sizes[other] for other in partition.dependencies(cls)) for cls in sizes}
         weight = scales.weigh(fixed)
@@ -75,15 +80,41 @@ def test_weights_are_counted_right() -> None:
         assert weight.largest_class == max(sizes.values())
         assert weight.held == max(sizes[cls] + reads[cls] for cls in sizes)
         assert weight.read == sum(reads.values())
-    assert scales.n_values == sum(YACHT.partition(0).n_values.values())
+        assert weight.chain == longest_chain(partition)
+    assert scales.n_values == sum(problem.partition(0).n_values.values())
+
+
+def longest_chain(partition: Partition) -> int:
+    """The most values in a chain of classes that read each other."""
+    chain: dict[int, int] = {}
+    for cls, n_values in partition.n_values.items():
+        chain[cls] = n_values + max((chain[other] for other in partition.dependencies(cls)), default=0)
+    return max(chain.values())
 
 
 def test_picked_sets_are_nearly_the_best() -> None:
-    """The set picked for |G| = 3 and 5 needs at most 2 % more memory than the best of all sets of that size."""
+    """Of all sets of 5 none has a shorter chain, and none needs 2 % less memory; of 3, none is better by 1 % in both.
+
+    The best by memory alone keeps an eighth less workers busy.
+    """
     scales = Scales(YAHTZEE)
     for n_fixed in (3, 5):
-        held = [scales.weigh(sum(1 << a for a in chosen)).held for chosen in combinations(range(13), n_fixed)]
-        assert scales.weigh(scales.pick(n_fixed)).held <= 1.02 * min(held)
+        found = [scales.weigh(sum(1 << a for a in chosen)) for chosen in combinations(range(13), n_fixed)]
+        picked = scales.weigh(scales.pick(n_fixed))
+        assert picked.held * picked.chain <= 1.02 * min(weight.held * weight.chain for weight in found)
+    assert picked.chain == min(weight.chain for weight in found)
+    least = min(found, key=lambda weight: weight.held)
+    assert picked.held <= 1.02 * least.held
+    assert picked.chain <= 0.88 * least.chain
+
+
+def test_both_players_alike() -> None:
+    """A set that is picked for two players has the same categories of both, where their number is even."""
+    problem = Race(load_rules("yacht"))
+    scales, n = Scales(problem), len(problem.element_names) // 2
+    for n_fixed in (2, 6):
+        picked = scales.pick(n_fixed)
+        assert picked >> n == picked & (1 << n) - 1
 
 
 def test_smallest_that_fits() -> None:

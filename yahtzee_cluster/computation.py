@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,9 @@ from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError, short, shown
 from yahtzee_cluster.fields import MAX_COUNT, whole_number
 from yahtzee_cluster.forecast import Scales, advise, needed_bytes, smallest_that_fits
+from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.recurrence import Recurrence
+from yahtzee_cluster.schedule import Schedule
 from yahtzee_cluster.store import Store
 
 AUTO = "auto"
@@ -77,6 +79,10 @@ class Computation(ABC):
         """The same with everything replaced that is given and not None."""
         return replace(self, **{key: value for key, value in given.items() if value is not None})
 
+    def schedule(self, partition: Partition, done: Collection[ClassId]) -> Schedule:
+        """Who computes what, and when, of a table of which some classes are done."""
+        return Schedule.of(partition, done, self.threads)
+
     @property
     def cache_bytes(self) -> int:
         """The bound of each rank's cache."""
@@ -104,7 +110,7 @@ def fixed_set(asked: Computation, problem: Recurrence, n_workers: int) -> int:
     names = problem.element_names
     if asked.G == AUTO:
         advised = advise(problem, scales, asked.cache_bytes, n_workers, asked.threads)
-        fixed = scales.pick(len(names) if advised is None else advised)
+        fixed = scales.pick(max(scales.sizes()) if advised is None else advised)
     elif asked.G.strip().isdecimal():
         n_fixed = whole_number(asked.G.strip())
         if n_fixed is None or n_fixed > len(names):
@@ -123,7 +129,7 @@ def check_fits(asked: Computation, problem: Recurrence, fixed: int, scales: Scal
         return
     smallest = smallest_that_fits(problem, scales, asked.cache_bytes)
     if smallest is None:
-        least = needed_bytes(problem.partition(scales.pick(len(problem.element_names))))
+        least = needed_bytes(problem.partition(scales.pick(max(scales.sizes()))))
         advice = f"no G makes it fit, and none needs less than --cache {megabytes(least)}"
     else:
         advice = f"the smallest that fits is --G {smallest}, or take --cache {megabytes(needed)}"

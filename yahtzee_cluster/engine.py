@@ -280,7 +280,7 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
         )  # fmt: skip
         try:
             done = _sound(team, store, frontier_only=frontier_only)
-            schedule = Schedule.of(store.partition, done, asked.threads)
+            schedule = asked.schedule(store.partition, done)
             frontier = Frontier(schedule) if frontier_only else None
             with closing(Progress(schedule, store)) as progress:
 

@@ -6,11 +6,12 @@ scheduler and the real workers' decisions against a clock that only the costs mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, dropwhile, takewhile
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,11 @@ from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write, bytes_at_
 FIXED_BYTES = 128 << 20
 """What a rank takes besides its cache: the interpreter and its libraries, MPI, and the tables of the problem."""
 CLASSES_SIMULATED = 4096
+MOST_CLASSES = 1 << 14
+"""More are not planned for: with a fixed set that large, a run does little but open and close files."""
+TRIED_AT_ONCE = 7
+"""So many elements are tried at once for a fixed set, which is as many parts as fit into memory."""
+CHUNK = 1 << 16
 
 # ----------------------------------------------------------------------------------------- the fixed set
 
@@ -39,6 +45,79 @@ class Weight:
     """The most that is in memory at once: a class, and all that it depends on."""
     read: int
     """How much is read in all, if nothing is kept from one class to the next."""
+    chain: int
+    """The most that has to be computed one after the other: the longest chain of classes that read each other."""
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Subsets, put together where they have the same number of elements and the same part of some set."""
+
+    layers: NDArray[np.uint8]
+    parts: Subsets
+    n_subsets: NDArray[Any]
+    n_values: NDArray[Any]
+    without: Subsets
+    """The elements without which some subset of the cell exists as well, and is read."""
+
+    @staticmethod
+    def of(problem: Recurrence) -> _Cells:
+        """One for each subset that exists."""
+        n_elements = len(problem.element_names)
+        found = []
+        for numbers in _chunks(1 << n_elements):
+            subsets = np.arange(numbers.start, min(numbers.stop, 1 << n_elements))
+            subsets = subsets[problem.exist(subsets)]
+            without = np.zeros_like(subsets)
+            for a in range(n_elements):
+                without |= subsets & problem.exist(subsets & ~(1 << a)).astype(np.int64) << a
+            found.append((subsets, problem.sizes(subsets), without))
+        subsets, sizes, without = (np.concatenate(column) for column in zip(*found, strict=True))
+        return _Cells(np.bitwise_count(subsets), subsets, np.ones(len(subsets)), sizes.astype(float), without)
+
+    def merged(self, fixed: int) -> _Cells:
+        """The same for a smaller set: one for each of its parts in each layer, some of them without subsets."""
+        elements = _elements(fixed)
+        n_layers, n_parts = int(self.layers.max()) + 1, 1 << len(elements)
+        at = self.layers.astype(np.int64) << len(elements)
+        for chunk in _chunks(len(at)):
+            for i, a in enumerate(elements):
+                at[chunk] |= (self.parts[chunk] >> a & 1) << i
+        without = np.zeros(n_layers * n_parts, np.int64)
+        np.bitwise_or.at(without, at, self.without)
+        n_subsets, n_values = (np.bincount(at, n, len(without)) for n in (self.n_subsets, self.n_values))
+        parts = sum(((np.arange(n_parts) >> i & 1) << a for i, a in enumerate(elements)), np.zeros(n_parts, np.int64))
+        layers = np.repeat(np.arange(n_layers, dtype=np.uint8), n_parts)
+        return _Cells(layers, np.tile(parts, n_layers), n_subsets, n_values, without)
+
+    def weight(self, fixed: int) -> Weight:
+        """What a fixed set makes of them."""
+        elements, classes = _elements(fixed), self.merged(fixed)
+        part = np.arange(1 << len(elements))
+        n_values, without = classes.n_values.reshape(-1, len(part)), classes.without.reshape(-1, len(part))
+        below = [(without & ~fixed != 0, part)]
+        below += [(without >> a & 1 == 1, part ^ 1 << i) for i, a in enumerate(elements)]
+        read, chain = np.zeros_like(n_values), n_values.copy()
+        for layer in range(1, len(n_values)):
+            read[layer] = sum(n_values[layer - 1, other] * exists[layer] for exists, other in below)
+            chain[layer] += np.max([chain[layer - 1, other] * exists[layer] for exists, other in below], axis=0)
+        return Weight(
+            fixed,
+            n_classes=int((classes.n_subsets > 0).sum()),
+            largest_class=int(n_values.max()),
+            held=int((n_values + read).max()),
+            read=int(read.sum()),
+            chain=int(chain.max()),
+        )
+
+
+def _elements(subset: int) -> list[int]:
+    return [a for a in range(subset.bit_length()) if subset >> a & 1]
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    """So many things piece by piece, each of which a processor has at hand."""
+    return (slice(first, first + CHUNK) for first in range(0, n, CHUNK))
 
 
 class Scales:
@@ -50,49 +129,37 @@ class Scales:
         self._best_order: list[int] = []
 
     @cached_property
-    def _subsets(self) -> Subsets:
-        subsets = np.arange(1 << self.n_elements)
-        return subsets[self._problem.exist(subsets)]
-
-    @cached_property
-    def _layers(self) -> NDArray[np.int64]:
-        return np.bitwise_count(self._subsets).astype(np.int64)
-
-    @cached_property
-    def _sizes(self) -> NDArray[np.float64]:
-        return self._problem.sizes(self._subsets).astype(float)
+    def _cells(self) -> _Cells:
+        return _Cells.of(self._problem)
 
     @property
     def n_values(self) -> int:
         """How many values the whole table has."""
-        return int(self._sizes.sum())
+        return int(self._cells.n_values.sum())
+
+    def sizes(self) -> Iterator[int]:
+        """The sizes of fixed sets, up to where there would be more than MOST_CLASSES."""
+        sizes = range(self.n_elements + 1)
+        return takewhile(lambda n: self.weigh(self.pick(n)).n_classes <= MOST_CLASSES, sizes)
 
     def weigh(self, fixed: int) -> Weight:
         """What a fixed set makes of the problem."""
-        elements = [a for a in range(self.n_elements) if fixed >> a & 1]
-        parts = np.zeros(len(self._subsets), np.int64)
-        for i, a in enumerate(elements):
-            parts |= (self._subsets >> a & 1) << i
-        shape = self.n_elements + 1, 1 << len(elements)
-        classes = self._layers << len(elements) | parts
-        values = np.bincount(classes, self._sizes, shape[0] * shape[1]).reshape(shape)
-        present = np.bincount(classes, minlength=shape[0] * shape[1]).reshape(shape) > 0
-        reads = np.zeros(shape)
-        reads[1:] += values[:-1]
-        part = np.arange(shape[1])
-        for i in range(len(elements)):
-            having = part[part >> i & 1 == 1]
-            reads[1:, having] += values[:-1, having ^ 1 << i]
-        reads[~present] = 0
-        held = values + reads
-        return Weight(fixed, int(present.sum()), int(values.max()), int(held.max()), int(reads.sum()))
+        return self._cells.weight(fixed)
 
     def pick(self, n_fixed: int) -> int:
-        """The fixed set of one size that needs the least memory, as far as adding one element at a time finds it."""
+        """The fixed set of one size with the least product of memory and longest chain.
+
+        As far as adding one element at a time finds it: half the memory is worth as much as a chain half as long.
+        """
         while len(self._best_order) < n_fixed:
             chosen = sum(1 << a for a in self._best_order)
-            others = [a for a in range(self.n_elements) if not chosen >> a & 1]
-            self._best_order.append(min(others, key=lambda a: (self.weigh(chosen | 1 << a).held, a)))
+            left = [a for a in range(self.n_elements) if not chosen >> a & 1]
+            found = []
+            for first in range(0, len(left), TRIED_AT_ONCE):
+                tried = left[first : first + TRIED_AT_ONCE]
+                cells = self._cells.merged(chosen | sum(1 << a for a in tried))
+                found += [(weight.held * weight.chain, a) for a in tried if (weight := cells.weight(chosen | 1 << a))]
+            self._best_order.append(min(found)[1])
         return sum(1 << a for a in self._best_order[:n_fixed])
 
 
@@ -144,11 +211,13 @@ class Forecast:
 
 
 class _Simulation:
-    def __init__(self, partition: Partition, n_workers: int, cache_bytes: int, costs: Costs, n_threads: int) -> None:
+    def __init__(
+        self, schedule: Schedule, partition: Partition, n_workers: int, cache_bytes: int, costs: Costs, n_threads: int
+    ) -> None:
+        self.schedule = schedule
         self.partition = partition
         self.costs = costs
         self.n_threads = n_threads
-        self.schedule = Schedule.of(partition)
         self.workers = [Worker(number, partition, Cache(cache_bytes)) for number in range(n_workers)]
         self.now = 0.0
         self.computing_s = 0.0
@@ -200,19 +269,24 @@ class _Simulation:
 
 
 def simulate(
-    partition: Partition, n_workers: int, cache_bytes: int, costs: Costs | None = None, n_threads: int = 1
+    partition: Partition,
+    n_workers: int,
+    cache_bytes: int,
+    costs: Costs | None = None,
+    n_threads: int = 1,
+    schedule: Schedule | None = None,
 ) -> Forecast:
     """How a run would go, with so many workers of so many threads, each with a cache of that size."""
     n_busy = min(n_workers, len(partition.classes))  # more would never get one
-    simulation = _Simulation(partition, n_busy, cache_bytes, costs or Costs(), n_threads)
+    schedule = schedule or Schedule.of(partition)
+    simulation = _Simulation(schedule, partition, n_busy, cache_bytes, costs or Costs(), n_threads)
     makespan_s = simulation.run()
     return Forecast(n_workers, makespan_s, simulation.computing_s, simulation.bytes_read, n_workers * n_threads)
 
 
 def smallest_that_fits(problem: Recurrence, scales: Scales, cache_bytes: int) -> int | None:
     """The size of the smallest fixed set with which every class can be computed in the cache."""
-    sizes = range(scales.n_elements + 1)
-    return next((n for n in sizes if needed_bytes(problem.partition(scales.pick(n))) <= cache_bytes), None)
+    return next((n for n in scales.sizes() if needed_bytes(problem.partition(scales.pick(n))) <= cache_bytes), None)
 
 
 def advise(
@@ -228,7 +302,7 @@ def advise(
     if first is None:
         return None
     makespans = {}
-    for n_fixed in range(first, scales.n_elements + 1):
+    for n_fixed in dropwhile(lambda n: n < first, scales.sizes()):
         partition = problem.partition(scales.pick(n_fixed))
         if n_fixed > first and len(partition.classes) > CLASSES_SIMULATED:
             break

@@ -143,7 +143,7 @@ class Partition:
 
 
 # --------------------------------------------------------------------------------- the thesis' formulas
-# All of them assume that every subset exists and has `n_values` = |B| entries.
+# All of them assume that every subset exists and has `n_values` = |B| entries. The last two are not in the thesis.
 
 
 def class_values(n_rest: int, n_chosen: int, n_values: int) -> int:
@@ -166,3 +166,14 @@ def preloaded_values(n_elements: int, n_fixed: int, n_values: int) -> int:
 def reads_per_value(n_elements: int, n_fixed: int) -> float:
     """(5.11): values read for each value of the table."""
     return 1 + n_fixed / 2 - ldexp(1.0, n_fixed - n_elements)
+
+
+def chain_values(n_elements: int, n_fixed: int, n_values: int) -> int:
+    """How many values are computed one after the other, at least: those of the longest chain of classes."""
+    n_rest = n_elements - n_fixed
+    return ((1 << n_rest) + n_fixed * comb(n_rest, n_rest // 2)) * n_values
+
+
+def most_busy(n_elements: int, n_fixed: int) -> float:
+    """How many workers are kept busy, at most: what there is to compute, over the longest chain."""
+    return (1 << n_elements) / chain_values(n_elements, n_fixed, 1)

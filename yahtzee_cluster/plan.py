@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yahtzee_cluster.computation import add_flags, parse_count
-from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.forecast import Costs
 from yahtzee_cluster.job import Job
 from yahtzee_cluster.output import Parser, say
@@ -37,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     try:
         options = parser.parse_args(arguments)
+        if options.scaling and options.plot:
+            raise UsageError("--plot draws fixed sets of every size; leave out --scaling, which keeps to one")
         job = Job.of(options)
         problem = job.problem()
         costs = calibrate(problem, job) if options.calibrate else Costs()

@@ -10,18 +10,32 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from yahtzee_cluster.computation import Computation, fixed_set
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.forecast import FIXED_BYTES, Costs, Forecast, Scales, needed_bytes, shortest, simulate
-from yahtzee_cluster.partition import cache_values, reads_per_value
+from yahtzee_cluster.forecast import (
+    FIXED_BYTES,
+    MOST_CLASSES,
+    Costs,
+    Forecast,
+    Scales,
+    needed_bytes,
+    shortest,
+    simulate,
+)
+from yahtzee_cluster.partition import ClassId, Partition, Subsets, cache_values, reads_per_value
 from yahtzee_cluster.recurrence import Block, Recurrence
 from yahtzee_cluster.store import Store, new_values
 
 MIB = 1 << 20
 FASTEST_DISK = 1e11
+CALIBRATED_SUBSETS = 32
+CALIBRATED_VALUES = 1 << 26
+"""No more than these are written and read to learn how fast the disk is, 512 MB, or else a single subset."""
 HEADING = (
-    " |G|   classes     cache   reads   |  classes     cache   reads   largest   fits  |      time    idle  efficiency"
+    " |G|   classes     cache   reads   |  classes     cache   reads   largest     busy   fits  |"
+    "      time    idle  efficiency"
 )
 
 
@@ -38,6 +52,8 @@ class Row:
     cache_bytes: int
     reads_per_value: float
     largest_class_bytes: int
+    most_busy: float
+    """How many workers it keeps busy, at most: all there is to compute, over the longest chain of classes."""
     fits: bool
     forecast: Forecast | None
 
@@ -57,13 +73,15 @@ class Plan:
     costs: Costs
     advised: int | None
     rows: list[Row]
+    left_out: list[int]
+    """Sizes of fixed sets with which there would be too many classes."""
 
 
 def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, costs: Costs) -> Plan:
     """The plan of a job for so many ranks, the master among them."""
     scales = Scales(problem)
     n_workers = max(1, n_ranks - 1)
-    rows = [_row(asked, problem, scales, n_fixed, n_workers, costs) for n_fixed in range(scales.n_elements + 1)]
+    rows = [_row(asked, problem, scales, n_fixed, n_workers, costs) for n_fixed in scales.sizes()]
     makespans = {row.n_fixed: row.forecast.makespan_s for row in rows if row.forecast}
     return Plan(
         about=dict(asked.about),
@@ -76,6 +94,7 @@ def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, costs: Cost
         costs=costs,
         advised=shortest(makespans) if makespans else None,
         rows=rows,
+        left_out=list(range(len(rows), scales.n_elements + 1)),
     )
 
 
@@ -151,6 +170,7 @@ def _row(asked: Computation, problem: Recurrence, scales: Scales, n_fixed: int, 
         cache_bytes=needed,
         reads_per_value=weight.read / max(1, scales.n_values),
         largest_class_bytes=8 * weight.largest_class,
+        most_busy=scales.n_values / max(1, weight.chain),
         fits=needed <= asked.cache_bytes,
         forecast=simulate(partition, n_workers, asked.cache_bytes, costs, asked.threads)
         if needed <= asked.cache_bytes
@@ -186,7 +206,7 @@ def as_text(plan: Plan) -> list[str]:
         f"table      {_size(plan.table_bytes)} on disk ({_size(plan.thesis_table_bytes)} with every subset as large)",
         f"memory     {_size(rank_bytes)} for each of {plan.ranks} ranks: {cache}",
         "",
-        "       thesis                      |  this program                                |  as simulated",
+        "       thesis                      |  this program                                         |  as simulated",
         HEADING,
     ]
     for row in plan.rows:
@@ -194,8 +214,13 @@ def as_text(plan: Plan) -> list[str]:
         lines.append(
             f"{row.n_fixed:>4}{row.thesis_classes:>10}{_size(row.thesis_cache_bytes):>10}"
             f"{row.thesis_reads_per_value:>8.3f}   |{row.classes:>9}{_size(row.cache_bytes):>10}"
-            f"{row.reads_per_value:>8.3f}{_size(row.largest_class_bytes):>10}{'yes' if row.fits else 'no':>7}"
+            f"{row.reads_per_value:>8.3f}{_size(row.largest_class_bytes):>10}{row.most_busy:>9.1f}"
+            f"{'yes' if row.fits else 'no':>7}"
             f"  |  {simulated}"
+        )
+    if plan.left_out:
+        lines.append(
+            f"  Left out: {plan.left_out[0]} to {plan.left_out[-1]}, which make more than {MOST_CLASSES:,} classes."
         )
     if plan.advised is None:
         return [*lines, "", "No G makes it fit; take a larger --cache."]
@@ -253,10 +278,9 @@ def plot(plan: Plan, file: Path) -> None:
 
 def calibrate(problem: Recurrence, asked: Computation) -> Costs:
     """Costs as they are here: some subsets solved out of made-up values, one class written and read."""
-    partition = problem.partition(0)
-    middle = partition.classes[len(partition.classes) // 2]
+    partition, middle = _part_of_a_layer(problem)
     members, starts = partition.members(middle), partition.starts(middle)
-    n = min(len(members), 32)
+    n = min(len(members), CALIBRATED_SUBSETS)
     block = Block(members[:n], starts[: n + 1], new_values(int(starts[n])))
     block.values[:] = 0.0
     below = [_made_up(problem, members[:n], a) for a in range(partition.n_elements)]
@@ -272,7 +296,7 @@ def calibrate(problem: Recurrence, asked: Computation) -> Costs:
         whole = Block(members, starts, new_values(int(starts[-1])))
         whole.values[:] = 0.5
         store.prepare()
-        commit_s = _seconds(lambda: store.write(partition.classes[0], Block(members[:0], starts[:1], new_values(0))))
+        commit_s = _seconds(lambda: store.write(ClassId(0), Block(members[:0], starts[:1], new_values(0))))
         write_s = _seconds(lambda: store.write(middle, whole))
         read_s = _seconds(lambda: store.read(middle))
     n_bytes = whole.values.nbytes
@@ -286,13 +310,27 @@ def calibrate(problem: Recurrence, asked: Computation) -> Costs:
     )
 
 
+def _part_of_a_layer(problem: Recurrence) -> tuple[Partition, ClassId]:
+    """The first subsets of the layer in the middle, as many as CALIBRATED_VALUES allows: a table of a single class."""
+    layers = problem.partition(0)
+    middle = layers.classes[len(layers.classes) // 2]
+    members = layers.members(middle)
+    last = members[int(np.searchsorted(layers.starts(middle)[2:], CALIBRATED_VALUES, side="right"))]
+
+    def exist(subsets: Subsets) -> NDArray[np.bool_]:
+        in_it = (subsets <= last) & (np.bitwise_count(subsets) == layers.layer(middle))
+        return np.asarray(in_it & problem.exist(subsets))
+
+    return replace(layers, exist=exist), middle
+
+
 def _seconds(action: Callable[[], object]) -> float:
     started = perf_counter()
     action()
     return perf_counter() - started
 
 
-def _made_up(problem: Recurrence, members: np.ndarray[Any, np.dtype[np.int64]], element: int) -> Block | None:
+def _made_up(problem: Recurrence, members: Subsets, element: int) -> Block | None:
     """Zeros for what the members are without an element: a kernel that takes all branches takes them as long."""
     having = np.unique(members[members >> element & 1 == 1] ^ 1 << element)
     having = having[problem.exist(having)]

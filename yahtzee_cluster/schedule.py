@@ -16,13 +16,14 @@ from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from yahtzee_cluster.partition import ClassId, Partition
 
 CLASS_OVERHEAD = 4096
 """So many values could be computed while a class is begun and ended."""
 N_COMPARED = 16
-"""So many ready classes, those with the longest paths, are compared for what would have to be read."""
+"""So many ready classes, the most urgent, are compared for what would have to be read."""
 
 
 # ---------------------------------------------------------------------------------------------- what happened
@@ -119,10 +120,12 @@ class Schedule:
         costs: Mapping[ClassId, float],
         done: Collection[ClassId] = (),
         n_threads: int = 1,
+        urgency: Mapping[ClassId, float] | None = None,
     ) -> None:
         """`dependencies` lists all classes, each after those that it depends on; `costs` are in any unit of time.
 
-        Each worker computes with so many threads.
+        Each worker computes with so many threads. What is ready goes by its urgency, in the unit of the costs: by its
+        path, unless somebody knows better.
         """
         self.dependencies = dependencies
         self.costs = costs
@@ -136,7 +139,8 @@ class Schedule:
         for cls in reversed(list(dependencies)):
             self.path[cls] = costs[cls] + max((self.path[other] for other in self.dependents[cls]), default=0.0)
         self.slack = sum(costs.values()) / max(1, len(costs))
-        """Paths that differ by no more than this, an average class, count as equal."""
+        """What differs in urgency by no more than this, an average class, counts as equal."""
+        self.urgency = urgency or self.path
 
         self.n_threads = n_threads
         self.host: dict[int, str] = {}
@@ -152,13 +156,19 @@ class Schedule:
         self._n_todo = len(todo)
         self._n_missing = {cls: sum(other not in self.done for other in dependencies[cls]) for cls in todo}
         self._n_users = {cls: sum(user not in self.done for user in users) for cls, users in self.dependents.items()}
-        self._ready = sorted((-self.path[cls], cls) for cls in todo if not self._n_missing[cls])
+        self._ready = sorted((-self.urgency[cls], cls) for cls in todo if not self._n_missing[cls])
 
     @classmethod
-    def of(cls, partition: Partition, done: Collection[ClassId] = (), n_threads: int = 1) -> Schedule:
+    def of(
+        cls,
+        partition: Partition,
+        done: Collection[ClassId] = (),
+        n_threads: int = 1,
+        urgency: Mapping[ClassId, float] | None = None,
+    ) -> Self:
         """The schedule of a table, some classes of which may be there already."""
         costs = {c: float(partition.n_values[c] + CLASS_OVERHEAD) for c in partition.classes}
-        return cls({c: partition.dependencies(c) for c in partition.classes}, costs, done, n_threads)
+        return cls({c: partition.dependencies(c) for c in partition.classes}, costs, done, n_threads, urgency)
 
     @property
     def finished(self) -> bool:
@@ -228,7 +238,7 @@ class Schedule:
                 instructions += self._commit(cls)
             else:
                 del self.writing[cls]
-                insort(self._ready, (-self.path[cls], cls))
+                insort(self._ready, (-self.urgency[cls], cls))
         return instructions
 
     def _commit(self, cls: ClassId) -> Iterable[Instruction]:
@@ -239,7 +249,7 @@ class Schedule:
             if user in self._n_missing:
                 self._n_missing[user] -= 1
                 if not self._n_missing[user]:
-                    insort(self._ready, (-self.path[user], user))
+                    insort(self._ready, (-self.urgency[user], user))
         unneeded = [cls] if not self._n_users[cls] else []
         for other in self.dependencies[cls]:
             self._n_users[other] -= 1
@@ -250,10 +260,10 @@ class Schedule:
     def _assign(self) -> list[Instruction]:
         instructions: list[Instruction] = []
         while self._ready and (able := {worker: None for worker in self.idle if self._has_core(worker)}):
-            worker, cls = self._best_pair(able, self._longest())
+            worker, cls = self._best_pair(able, self._most_urgent())
             del self.idle[worker]
             self.n_computing[self.host[worker]] += 1
-            self._ready.remove((-self.path[cls], cls))
+            self._ready.remove((-self.urgency[cls], cls))
             self._forget_preload(self._preloaders.get(cls))
             self._forget_preload(worker)
             self.computing[worker] = cls
@@ -268,17 +278,17 @@ class Schedule:
             return instructions  # whoever becomes idle next would have to take what another one loads for
         waiting = {worker: None for worker in self.computing if worker not in self.preloading}
         while waiting and len(self._ready) > len(self._preloaders):
-            worker, cls = self._best_pair(waiting, self._longest(skip=self._preloaders))
+            worker, cls = self._best_pair(waiting, self._most_urgent(skip=self._preloaders))
             del waiting[worker]
             self.preloading[worker] = cls
             self._preloaders[cls] = worker
             instructions.append(Preload(worker, cls))
         return instructions
 
-    def _longest(self, skip: Collection[ClassId] = ()) -> list[ClassId]:
-        """The ready classes with the longest paths, as far as these are as good as equal."""
-        compared = [(path, cls) for path, cls in self._ready[: N_COMPARED + len(skip)] if cls not in skip]
-        return [cls for path, cls in compared if path <= compared[0][0] + self.slack]
+    def _most_urgent(self, skip: Collection[ClassId] = ()) -> list[ClassId]:
+        """The most urgent of the ready classes, as far as they are as good as equal."""
+        compared = [(rank, cls) for rank, cls in self._ready[: N_COMPARED + len(skip)] if cls not in skip]
+        return [cls for rank, cls in compared if rank <= compared[0][0] + self.slack]
 
     def _best_pair(self, workers: Mapping[int, None], classes: Sequence[ClassId]) -> tuple[int, ClassId]:
         """The worker and the class with the least left to read; the first of each that are equal."""
