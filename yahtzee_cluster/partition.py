@@ -115,11 +115,11 @@ class Partition:
 
     def _find_dependencies(self, cls: ClassId) -> tuple[ClassId, ...]:
         members = self.members(cls)
-        reads = set()
+        reads: set[ClassId] = set()
         for element in range(self.n_elements):
-            having = members[members >> element & 1 == 1]
-            if self.exist(having ^ 1 << element).any():
-                reads.add(self.below(cls, element))
+            other = self.below(cls, element)
+            if other not in reads and self.exist(members[members >> element & 1 == 1] ^ 1 << element).any():
+                reads.add(other)
         same = self.part(cls)
         return tuple(sorted(reads, key=lambda other: (self.part(other) != same, other)))
 

@@ -295,12 +295,12 @@ class Schedule:
         first = next(iter(workers))
         best: tuple[tuple[bool, float], int, ClassId] | None = None
         for cls in classes:
-            having: dict[int, float] = {first: 0.0}
+            having, total = {first: 0.0}, 0.0
             for other in self.dependencies[cls]:
+                total += self.costs[other]
                 for worker in self.caching[other]:
                     if worker in workers:
                         having[worker] = having.get(worker, 0.0) + self.costs[other]
-            total = sum(self.costs[other] for other in self.dependencies[cls])
             for worker in sorted(having):
                 key = self._preloaders.get(cls, worker) != worker, total - having[worker]
                 if best is None or key < best[0]:
