@@ -15,7 +15,7 @@ PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
-.PHONY: help setup run slurm test check lint types checked-kernels bench torture format clean
+.PHONY: help setup run slurm test check lint types checked-kernels bench balance torture format clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
@@ -54,6 +54,9 @@ checked-%: setup
 
 bench: setup ## measure kernels, jobs and duels and print JSON lines (a quarter of an hour, 5 GB of disk)
 	@$(BIN)/python benchmarks/bench.py
+
+balance: setup ## compare orders and fixed sets by how busy they keep workers; draw it (a quarter of an hour)
+	@$(PERMITTED) $(BIN)/python benchmarks/balance.py
 
 torture: setup ## disturb real runs at random moments, SEED=… FAULTS=… RUNS=… (half an hour, 1 GB of memory)
 	@$(BIN)/python tests/campaign.py --seed $(SEED) --faults $(FAULTS) --runs $(RUNS)

@@ -12,7 +12,9 @@ from yahtzee_cluster.partition import (
     Partition,
     Subsets,
     cache_values,
+    chain_values,
     class_values,
+    most_busy,
     preloaded_values,
     reads_per_value,
 )
@@ -69,6 +71,19 @@ def test_formulas_count_right(partition: Partition) -> None:
     assert sum(reads.values()) == preloaded_values(n, fixed, 1)
     assert sum(reads.values()) / 2**n == pytest.approx(reads_per_value(n, fixed))
     assert max(sizes[cls] + reads[cls] for cls in sizes) <= cache_values(n, fixed, 1)
+
+
+@pytest.mark.parametrize("n_elements", range(1, 10))
+def test_longest_chain(n_elements: int) -> None:
+    """In the plain model no chain of classes is longer than the formula says, and one is as long, for every |G|."""
+    for n_fixed in range(n_elements + 1):
+        partition = Partition(n_elements, (1 << n_fixed) - 1 << (n_elements - n_fixed) // 2)
+        chain: dict[int, int] = {}
+        for cls in partition.classes:
+            longest_below = max((chain[other] for other in partition.dependencies(cls)), default=0)
+            chain[cls] = longest_below + len(partition.members(cls))
+        assert chain_values(n_elements, n_fixed, 7) == 7 * max(chain.values())
+        assert most_busy(n_elements, n_fixed) == pytest.approx(2**n_elements / max(chain.values()))
 
 
 def test_the_thesis_case() -> None:

@@ -11,12 +11,16 @@ import pytest
 from conftest import SMALL
 from toy import Tours
 
+from yahtzee_cluster import forecast, planning
 from yahtzee_cluster.forecast import Costs, Scales, advise, needed_bytes, simulate, smallest_that_fits
+from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.partition import Partition
-from yahtzee_cluster.recurrence import Recurrence
+from yahtzee_cluster.partition import ClassId, Partition
+from yahtzee_cluster.planning import as_text, calibrate, make_plan
+from yahtzee_cluster.recurrence import Block, Recurrence
 from yahtzee_cluster.rules import load_rules, parse_rules
+from yahtzee_cluster.store import Store
 
 YACHT = MaxProb(load_rules("yacht"), 300)
 YAHTZEE = MaxProb(load_rules("yahtzee"), 800)
@@ -46,6 +50,8 @@ def test_the_thesis_case() -> None:
     assert found["thesis_table_bytes"] == 8 * 2 * 64 * 400 * 2**13
     assert [row["fits"] for row in rows] == [row["cache_bytes"] <= 256 * 2**20 for row in rows]
     assert rows[5]["cache_bytes"] < rows[5]["thesis_cache_bytes"] / 3
+    assert [round(row["most_busy"], 1) for row in rows[:6]] == [1.0, 1.8, 3.2, 5.7, 10.1, 17.1]
+    assert found["left_out"] == []
     assert found["advised"] in {row["n_fixed"] for row in rows if row["fits"]}
 
 
@@ -182,6 +188,7 @@ def test_calibration_and_figure(tmp_path: Path) -> None:
         (["--rules", "chess"], "chess: no such rule set or file"),
         (["--cache", "1MB", "--plot", "/none/at/all.svg"], "plot: /none/at/all.svg cannot be written: "),
         (["--cache", "1MB", "--plot", "figure.xyz"], "plot: figure.xyz cannot be written: "),
+        (["--scaling", "--plot", "figure.svg"], "--plot draws fixed sets of every size; leave out --scaling"),
     ],
 )
 def test_refusals(flags: list[str], expected: str) -> None:
@@ -197,6 +204,49 @@ def test_for_people() -> None:
     assert "memory     129 MB for each of 3 ranks: a cache of 1.0 MB, and 128 MB besides\n" in shown
     assert "Advised: --G " in shown
     assert "No G makes it fit; take a larger --cache." in plan("--rules", "yahtzee", "--cache", "1MB").stdout
+
+
+def test_too_many_classes_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fixed sets that make too many classes are not planned for, and the plan says which."""
+    monkeypatch.setattr(forecast, "MOST_CLASSES", 100)
+    monkeypatch.setattr(planning, "MOST_CLASSES", 100)
+    plan = make_plan(Job(rules="yacht", target=300), YACHT, 3, Costs())
+    assert [row.n_fixed for row in plan.rows] == [0, 1, 2, 3]
+    assert all(row.classes <= 100 for row in plan.rows)
+    assert plan.left_out == [*range(4, 13)]
+    assert "  Left out: 4 to 12, which make more than 100 classes." in as_text(plan)
+    assert smallest_that_fits(YACHT, Scales(YACHT), 0) is None
+
+
+def test_calibration_writes_no_more_than_it_should(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of a layer that is too large, only the first subsets are written, and at least one."""
+    written: list[Block] = []
+    write = Store.write
+
+    def noted(store: Store, cls: ClassId, block: Block) -> None:
+        written.append(block)
+        write(store, cls, block)
+
+    monkeypatch.setattr(Store, "write", noted)
+    for most, n_subsets in ((1 << 26, 6), (600, 3), (1, 1)):
+        monkeypatch.setattr(planning, "CALIBRATED_VALUES", most)
+        written.clear()
+        costs = calibrate(MaxProb(TWO.rules, 60), Job(store=str(tmp_path / "table")))
+        assert 1e-9 < costs.value_s < 1e-5
+        assert len(written[-1]) == n_subsets
+        assert n_subsets == 1 or len(written[-1].values) <= most
+
+
+def test_between_the_bounds() -> None:
+    """With nothing but computing to do, no run is better than its longest chain allows, nor worse than any order is."""
+    computing_only = Costs(1e-7, 0.0, 0.0, 0.0, float("inf"), float("inf"))
+    for n_fixed in (2, 5):
+        partition = YAHTZEE.partition(Scales(YAHTZEE).pick(n_fixed))
+        busy = sum(partition.n_values.values()) / longest_chain(partition)
+        for n_workers in (1, 2, 3, 4, 8, 15, 20, 63):
+            efficiency = simulate(partition, n_workers, 1 << 40, computing_only).efficiency
+            assert 1 / (1 + (n_workers - 1) / busy) <= efficiency * (1 + 1e-9)
+            assert efficiency <= min(1, busy / n_workers) * (1 + 1e-9)
 
 
 def test_more_workers_than_classes() -> None:

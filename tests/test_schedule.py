@@ -41,7 +41,9 @@ def schedules(draw: st.DrawFn) -> Schedule:
     if draw(st.booleans()):
         return Schedule.of(partition, done)
     costs = {cls: float(random.randint(1, 9)) for cls in partition.classes}
-    return Schedule({cls: partition.dependencies(cls) for cls in partition.classes}, costs, done)
+    urgency = {cls: float(random.randint(1, 99)) for cls in partition.classes} if draw(st.booleans()) else None
+    reads = {cls: partition.dependencies(cls) for cls in partition.classes}
+    return Schedule(reads, costs, done, urgency=urgency)
 
 
 @dataclass
@@ -184,20 +186,34 @@ def test_preloads_do_not_collide(schedule: Schedule, n_workers: int, random: Ran
 
 
 @given(schedules(), st.integers(1, 5), randoms)
-def test_least_to_read_among_the_longest_paths(schedule: Schedule, n_workers: int, random: Random) -> None:
-    """Who asks alone gets, of the ready classes with the longest paths, the one that it must read least for."""
+def test_least_to_read_among_the_most_urgent(schedule: Schedule, n_workers: int, random: Random) -> None:
+    """Who asks alone gets, of the ready classes that are most urgent, the one that it must read least for."""
     for account, said in drive(schedule, n_workers, random):
         if not isinstance(said, Compute) or account.idle != {said.worker}:
             continue
-        longest = max(schedule.path[cls] for cls in account.ready)
-        assert schedule.path[said.cls] >= longest - schedule.slack
+        most = max(schedule.urgency[cls] for cls in account.ready)
+        assert schedule.urgency[said.cls] >= most - schedule.slack
         others = {cls for worker, cls in account.preloading.items() if worker != said.worker}
         to_read = {
             cls: (cls in others, sum(schedule.costs[r] for r in reads if (said.worker, r) not in account.cached))
             for cls, reads in schedule.dependencies.items()
         }
-        compared = sorted(account.ready, key=lambda cls: (-schedule.path[cls], cls))[:N_COMPARED]
-        assert to_read[said.cls] == min(to_read[c] for c in compared if schedule.path[c] >= longest - schedule.slack)
+        compared = sorted(account.ready, key=lambda cls: (-schedule.urgency[cls], cls))[:N_COMPARED]
+        assert to_read[said.cls] == min(to_read[c] for c in compared if schedule.urgency[c] >= most - schedule.slack)
+
+
+def test_an_order_that_was_handed_in() -> None:
+    """By itself a schedule goes by the longest path; handed another urgency, it goes by that, here the last first."""
+    partition = Partition(6, 0b111111)
+    last_first = {cls: 1e9 * at for at, cls in enumerate(partition.classes)}
+    for schedule in (Schedule.of(partition), Schedule.of(partition, urgency=last_first)):
+        order = [said.cls for said in schedule.handle(Joined(0)) if isinstance(said, Compute)]
+        for cls in order:  # and those that come to it
+            events = (Solved(0, cls), Committed(0, cls))
+            order += [said.cls for event in events for said in schedule.handle(event) if isinstance(said, Compute)]
+        layers = [partition.layer(cls) for cls in order]
+        assert sorted(order) == sorted(partition.classes)
+        assert (layers == sorted(layers)) == (schedule.urgency is schedule.path)
 
 
 @given(partitions, st.integers(1, 5))

@@ -28,8 +28,9 @@ CLASSES_SIMULATED = 4096
 MOST_CLASSES = 1 << 14
 """More are not planned for: with a fixed set that large, a run does little but open and close files."""
 TRIED_AT_ONCE = 7
-"""So many elements are tried at once for a fixed set, which is as many parts as fit into memory."""
+"""So many elements are tried for a fixed set each time that all subsets are gone through."""
 CHUNK = 1 << 16
+"""So many subsets stay in a processor's own cache while something is done to them."""
 
 # ----------------------------------------------------------------------------------------- the fixed set
 
@@ -116,7 +117,7 @@ def _elements(subset: int) -> list[int]:
 
 
 def _chunks(n: int) -> Iterator[slice]:
-    """So many things piece by piece, each of which a processor has at hand."""
+    """So many things, piece by piece."""
     return (slice(first, first + CHUNK) for first in range(0, n, CHUNK))
 
 
@@ -154,12 +155,13 @@ class Scales:
         while len(self._best_order) < n_fixed:
             chosen = sum(1 << a for a in self._best_order)
             left = [a for a in range(self.n_elements) if not chosen >> a & 1]
-            found = []
+            products = []
             for first in range(0, len(left), TRIED_AT_ONCE):
                 tried = left[first : first + TRIED_AT_ONCE]
                 cells = self._cells.merged(chosen | sum(1 << a for a in tried))
-                found += [(weight.held * weight.chain, a) for a in tried if (weight := cells.weight(chosen | 1 << a))]
-            self._best_order.append(min(found)[1])
+                weights = {a: cells.weight(chosen | 1 << a) for a in tried}
+                products += [(weight.held * weight.chain, a) for a, weight in weights.items()]
+            self._best_order.append(min(products)[1])
         return sum(1 << a for a in self._best_order[:n_fixed])
 
 
