@@ -55,7 +55,7 @@ checked-%: setup
 bench: setup ## measure kernels, jobs and duels and print JSON lines (a quarter of an hour, 5 GB of disk)
 	@$(BIN)/python benchmarks/bench.py
 
-balance: setup ## compare orders and fixed sets by how busy they keep workers; draw it (a quarter of an hour)
+balance: setup ## compare orders and fixed sets by how busy they keep workers; draw it (half an hour)
 	@$(PERMITTED) $(BIN)/python benchmarks/balance.py
 
 torture: setup ## disturb real runs at random moments, SEED=… FAULTS=… RUNS=… (half an hour, 1 GB of memory)

@@ -115,7 +115,7 @@ def test_picked_sets_are_nearly_the_best() -> None:
 
 
 def test_both_players_alike() -> None:
-    """A set that is picked for two players has the same categories of both, where their number is even."""
+    """Of two or six elements that are picked for two players of Yacht, each has the same categories."""
     problem = Race(load_rules("yacht"))
     scales, n = Scales(problem), len(problem.element_names) // 2
     for n_fixed in (2, 6):
