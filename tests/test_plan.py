@@ -231,8 +231,7 @@ def test_calibration_writes_no_more_than_it_should(monkeypatch: pytest.MonkeyPat
     for most, n_subsets in ((1 << 26, 6), (600, 3), (1, 1)):
         monkeypatch.setattr(planning, "CALIBRATED_VALUES", most)
         written.clear()
-        costs = calibrate(MaxProb(TWO.rules, 60), Job(store=str(tmp_path / "table")))
-        assert 1e-9 < costs.value_s < 1e-5
+        calibrate(MaxProb(TWO.rules, 60), Job(store=str(tmp_path / "table")))
         assert len(written[-1]) == n_subsets
         assert n_subsets == 1 or len(written[-1].values) <= most
 
