@@ -34,7 +34,7 @@ slurm: ## unpack Debian's Slurm into .slurm, for the tests; needs no root
 
 test: setup ## run all tests (eleven minutes, 3 GB of temporary files), with a real Slurm where there can be one
 	@tools/slurm-here.sh || true
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2
 
 check: ## run what CI runs: linters, types, checked kernels, tests (a quarter of an hour)
 	@.ci/run
@@ -48,7 +48,7 @@ lint: setup
 types: setup
 	@$(BIN)/mypy
 
-checked-kernels: checked-debug checked-sanitize
+checked-kernels: checked-sanitize checked-debug
 checked-%: setup
 	@tools/checked-kernels.sh $*
 

@@ -54,6 +54,13 @@ def extension(name: str) -> Extension:
 class BuildKernels(build_ext):  # type: ignore[misc]  # setuptools carries no types
     """Compile, after the generator has written what there is to compile; say plainly when there is no compiler."""
 
+    parallel: int | bool | None
+
+    def finalize_options(self) -> None:
+        """Compile as many kernels at a time as there are cores, where nobody says how many."""
+        super().finalize_options()
+        self.parallel = self.parallel or True
+
     def run(self) -> None:
         """Generate, then compile."""
         write_lattice = run_path(str(ROOT / "kernels" / "lattice.py"))["write"]

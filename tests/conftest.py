@@ -8,6 +8,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 from mpi4py import MPI
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 import yahtzee_cluster
 from yahtzee_cluster.rules import Rules, parse_rules
@@ -115,6 +117,37 @@ SMALL = {
         points = 1
     """,
 }
+
+
+ONE_BY_ONE = {
+    *("advice", "campaign", "cli", "cluster", "hosts", "lost"),
+    *("messages", "slurm", "stopping", "trust", "yahtzee"),
+}
+"""What starts many ranks, kills, freezes or cuts them off, or looks at the clock: one such test at a time."""
+
+
+def one_by_one(file: str) -> bool:
+    """Whether the tests of a file want no other such tests beside them."""
+    return Path(file).stem.removeprefix("test_") in ONE_BY_ONE
+
+
+class Queues(LoadFileScheduling):  # type: ignore[misc]  # xdist carries no types
+    """`pytest -n 2`: whole files go to whoever is free, for the sake of their fixtures; some of them as if one file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "one by one" if one_by_one(file) else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Queues:
+    """Marks would say the same if they arrived: xdist 3.8 hands them on in a field that pytest 9.2 does not read."""
+    return Queues(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest queue begins first, and the rest fills in beside it."""
+    items.sort(key=lambda item: not one_by_one(item.path.name))
 
 
 @pytest.hookimpl(hookwrapper=True)

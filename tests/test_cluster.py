@@ -153,7 +153,7 @@ REFUSED = {
         ["--cache", "64MB", "--G", "3"],
         "--cache 64MB is too small for |G| = 3, which needs 212MB; the smallest that fits is --G 6, or take --cache",
     ),
-    "cache at all": (["--cache", "1MB"], "no G makes it fit, and none needs less than --cache 4MB"),
+    "cache at all": (["--rules", "yacht", "--cache", "1KB"], "no G makes it fit, and none needs less than --cache 1MB"),
     "job": (["--job", "none.toml"], "none.toml: cannot be read: No such file or directory"),
     "flag": (["--targt", "3"], "unrecognized arguments: --targt 3; see --help"),
     "store": (["--store", "/dev/null/x"], "/dev/null/x: Not a directory"),

@@ -4,8 +4,10 @@ import ast
 import re
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
+from shutil import copy2, copytree
 
 import pytest
 
@@ -103,20 +105,34 @@ def test_kernels_look_only_down() -> None:
         assert used <= {"dice", "errors", "kernels"}, path.name
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no repository here")
 def test_the_repository_holds_sources_alone() -> None:
     """Nothing that a command makes is in it: no tables, no large files."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    paths = [ROOT / name for name in listed.split("\0") if name]
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=False, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("no repository here")
+    paths = [ROOT / name for name in listed.stdout.split("\0") if name]
     assert len(paths) > 100
     assert [path for path in paths if path.name in {"zarr.json", ".lock"} or path.name.startswith("core")] == []
     assert [path for path in paths if path.exists() and path.stat().st_size > 200_000] == []
 
 
+def copy_of_the_checkout(path: Path) -> None:
+    """Put the sources elsewhere, and what was compiled of them where a build looks for it and finds it new enough."""
+    for name in ("kernels", "yahtzee_cluster", "build/cython-release"):
+        copytree(ROOT / name, path / name, symlinks=True)
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        copy2(ROOT / name, path)
+    built = path / "build" / f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+    (built / "yahtzee_cluster" / "kernels").mkdir(parents=True)
+    for kernel in (ROOT / "kernels").glob("*.so"):
+        copy2(kernel, built / "yahtzee_cluster" / "kernels")
+
+
 def test_built_wheel_works_elsewhere(tmp_path: Path) -> None:
     """The wheel holds one top-level package, and runs from another folder without the checkout."""
+    copy_of_the_checkout(tmp_path / "sources")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(tmp_path)]
-    subprocess.run([*build, str(ROOT)], check=True, timeout=300, capture_output=True)
+    subprocess.run([*build, str(tmp_path / "sources")], check=True, timeout=300, capture_output=True)
     wheel = next(tmp_path.glob("*.whl"))
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"yahtzee_cluster"}
