@@ -186,8 +186,8 @@ def test_calibration_and_figure(tmp_path: Path) -> None:
     [
         (["--ranks", "0"], "argument --ranks: expected a whole number from 1 to 1000000, found '0'; see --help"),
         (["--rules", "chess"], "chess: no such rule set or file"),
-        (["--cache", "1MB", "--plot", "/none/at/all.svg"], "plot: /none/at/all.svg cannot be written: "),
-        (["--cache", "1MB", "--plot", "figure.xyz"], "plot: figure.xyz cannot be written: "),
+        (["--rules", "yacht", "--plot", "/none/at/all.svg"], "plot: /none/at/all.svg cannot be written: "),
+        (["--rules", "yacht", "--plot", "figure.xyz"], "plot: figure.xyz cannot be written: "),
         (["--scaling", "--plot", "figure.svg"], "--plot draws fixed sets of every size; leave out --scaling"),
     ],
 )
@@ -203,7 +203,7 @@ def test_for_people() -> None:
     shown = plan("--rules", "yacht", "--cache", "1MB").stdout
     assert "memory     129 MB for each of 3 ranks: a cache of 1.0 MB, and 128 MB besides\n" in shown
     assert "Advised: --G " in shown
-    assert "No G makes it fit; take a larger --cache." in plan("--rules", "yahtzee", "--cache", "1MB").stdout
+    assert "No G makes it fit; take a larger --cache." in plan("--rules", "yacht", "--cache", "1KB").stdout
 
 
 def test_too_many_classes_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
