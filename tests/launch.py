@@ -195,6 +195,11 @@ def is_there(pid: int) -> bool:
     return _state(pid) not in {"", "Z"}
 
 
+def processor_s(pid: int) -> float:
+    """For how long a process that has not been waited for has computed."""
+    return sum(map(int, _stat(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 def descendants(pid: int) -> list[int]:
     """All processes that a process has started, directly or not."""
     children: dict[int, list[int]] = {}

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from launch import command
+from launch import command, processor_s
 
 from yahtzee_cluster.rules import load_rules, preset_names
 
@@ -154,7 +154,8 @@ def test_interrupt_stops_a_large_table(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what ignores it hands that on
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         signal.signal(signal.SIGINT, before)
-        time.sleep(2.0)
+        while process.poll() is None and processor_s(process.pid) < 1.0:  # by then everything is loaded
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         started = time.monotonic()
         output, errors = process.communicate(timeout=60)
