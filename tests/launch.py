@@ -47,7 +47,7 @@ RANK_VARIABLES = (b"PMI_RANK=", b"OMPI_COMM_WORLD_RANK=")
 
 
 def mpirun(
-    n_ranks: int, arguments: Sequence[object], environment: dict[str, str] | None = None, timeout_s: float = 120
+    n_ranks: int, arguments: Sequence[object], environment: dict[str, str] | None = None, timeout_s: float = 300
 ) -> subprocess.CompletedProcess[str]:
     """Run Python on so many ranks, and wait for its end."""
     command = [MPIRUN, "-n", str(n_ranks), sys.executable, *map(str, arguments)]
@@ -59,7 +59,7 @@ def command(*arguments: object, said: str = "", **environment: str) -> subproces
     """Run one of the program's commands, and wait for its end."""
     line = [sys.executable, "-m", "yahtzee_cluster", *map(str, arguments)]
     variables = os.environ | environment
-    return subprocess.run(line, env=variables, input=said, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(line, env=variables, input=said, capture_output=True, text=True, timeout=300, check=False)
 
 
 @dataclass

@@ -30,7 +30,7 @@ def test_campaign() -> None:
     """Every kind of fault, at random moments of real runs: nothing is lost, and nothing sound is computed again."""
     flags = ["--runs", "2", "--faults", str(len(LIVE | AT_REST)), "--ranks", "4", "--flags", "--rules yaht --G 6"]
     result = subprocess.run(
-        [sys.executable, str(CAMPAIGN), *flags], capture_output=True, text=True, timeout=280, check=False
+        [sys.executable, str(CAMPAIGN), *flags], capture_output=True, text=True, timeout=600, check=False
     )
     report = json.loads(result.stdout)
     assert (report["lost"], result.returncode) == ("", 0)

@@ -32,7 +32,7 @@ def summary(result: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def alone(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *map(str, arguments)]
     variables = os.environ | environment
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=variables)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=variables)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_commands_print_what_is_shown(name: str, tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         pattern = ".*".join(re.escape(part) for part in shown.split("…"))
@@ -50,7 +50,7 @@ def test_python_prints_what_is_shown(name: str) -> None:
     """The Python blocks of a page, run one after the other, print what the text blocks show."""
     page = ROOT / name
     program = "\n".join(fenced(page, "python"))
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert result.stdout == "".join(fenced(page, "text")), result.stderr
 
 

@@ -26,7 +26,7 @@ SHORTEST = {"burma14": 3323, "ulysses16": 6859, "gr17": 2085, "gr21": 2707, "uly
 
 def example(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(EXAMPLE), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize("name", sorted(SHORTEST))

@@ -29,7 +29,7 @@ TWO = Race(parse_rules(SMALL["free"], "test"))
 
 def plan(*flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "yahtzee_cluster.plan", *flags]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def planned(*flags: str) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def test_table_iv(tmp_path: Path) -> None:
 
 def ask(*arguments: object) -> dict[str, Any]:
     command = [sys.executable, "-m", "yahtzee_cluster", *map(str, arguments), "--json"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
     found: dict[str, Any] = json.loads(result.stdout)
     return found
