@@ -60,7 +60,6 @@ from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.planning import as_text, make_plan
 from yahtzee_cluster.progress import Progress
 from yahtzee_cluster.recurrence import Recurrence
-from yahtzee_cluster.schedule import Schedule
 from yahtzee_cluster.serial import Alone
 from yahtzee_cluster.soundness import verify
 from yahtzee_cluster.stopping import StopRequest
