@@ -120,7 +120,7 @@ SMALL = {
 
 
 ONE_BY_ONE = {
-    *("advice", "campaign", "cli", "cluster", "hosts", "lost"),
+    *("advice", "balance", "campaign", "cli", "cluster", "frontier", "hosts", "lost"),
     *("messages", "slurm", "stopping", "trust", "yahtzee"),
 }
 """What starts many ranks, kills, freezes or cuts them off, or looks at the clock: one such test at a time."""
