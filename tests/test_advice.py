@@ -360,7 +360,7 @@ def test_nobody_listens(lines: list[str]) -> None:
         (">&-", (0, 2), "could not be answered"),
     ):
         shell = f"printf '{said}' | {program} {redirected}"
-        result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60, check=False)
+        result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=300, check=False)
         assert result.returncode in code, (redirected, result.stderr)
         assert result.stderr.count("\n") <= 1
         assert not result.stderr or complaint in result.stderr

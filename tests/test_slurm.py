@@ -81,7 +81,7 @@ def test_scripts_are_what_is_printed(path: Path) -> None:
     command = re.search(r"^# Printed by: yahtzee-cluster (.*)$", path.read_text(), re.MULTILINE)
     assert command
     printed = subprocess.run(
-        [*PROGRAM, *shlex.split(command[1])], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+        [*PROGRAM, *shlex.split(command[1])], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True
     )
     assert (printed.stdout, printed.stderr) == (path.read_text(), "")
 
@@ -112,7 +112,7 @@ def test_refusals(name: str, tmp_path: Path) -> None:
     (tmp_path / "site.sh").touch()
     known = ["--job", "job.toml", "--nodes", "2", "--ranks-per-node", "2", "--site", "site.sh"]
     result = subprocess.run(
-        [*PROGRAM, "slurm", *known, *flags], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [*PROGRAM, "slurm", *known, *flags], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     assert expected in result.stderr
@@ -245,7 +245,7 @@ def test_chain_ends_where_it_fails(slurm: Slurm, checkout: Path) -> None:
     assert states == ["COMPLETED", "FAILED", "CANCELLED", "CANCELLED"]
     refused = subprocess.run(
         ["slurm/chain.sh", "none.toml", "table", "2", "2"],
-        cwd=checkout, env=slurm.environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=checkout, env=slurm.environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == "yahtzee-cluster: none.toml: cannot be read: No such file or directory\n"
