@@ -36,6 +36,8 @@ FIGURE = Path(__file__).parent.parent / "docs" / "explanation" / "load-balance.s
 CACHE_BYTES = 256 << 20
 MUCH = 1 << 50
 """A cache in which everything has room."""
+APART = 1e15
+"""What differs in urgency by so much never counts as equal."""
 COMPUTING_ONLY = Costs(
     subset_s=0, class_s=0, commit_s=0, disk_read_bytes_per_s=float("inf"), disk_write_bytes_per_s=float("inf")
 )
@@ -118,8 +120,7 @@ def _in_turn(turn: Callable[[Partition], Mapping[ClassId, int]], kind: type[Sche
     """Classes by their turn, whatever hangs on them."""
 
     def order(partition: Partition, done: Collection[ClassId] = ()) -> Schedule:
-        apart = 2.0 * sum(partition.n_values.values()) + len(partition.classes) * 1e6  # more than counts as equal
-        return kind.of(partition, done, urgency={cls: -at * apart for cls, at in turn(partition).items()})
+        return kind.of(partition, done, urgency={cls: -at * APART for cls, at in turn(partition).items()})
 
     return order
 
