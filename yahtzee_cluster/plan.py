@@ -51,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except YahtzeeClusterError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        return 130
     return say(PROGRAM, json.dumps(as_json(plan)) if options.json else "\n".join(as_text(plan)))
 
 
