@@ -36,3 +36,17 @@ def chances(
     chance: Values,
     reached: Values,
 ) -> None: ...
+def leads_of(
+    values: Values,
+    first: NDArray[np.int64],
+    step: NDArray[np.int64],
+    lowest: NDArray[np.int64],
+    length: NDArray[np.int64],
+    size: NDArray[np.int64],
+    leads: NDArray[np.int64],
+    lanes: NDArray[np.int64],
+    number: NDArray[np.int64],
+    paid: NDArray[np.int64],
+    which: NDArray[np.int64],
+    out: Values,
+) -> None: ...

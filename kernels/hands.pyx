@@ -189,6 +189,49 @@ def chances(mean, deviation, lanes, scores, rival_mean, rival_deviation, which, 
                     won[o, i] = ahead_of_all(at, spread, theirs, their_deviations, i)
 
 
+def leads_of(values, first, step, lowest, length, size, leads, lanes, number, paid, which, out):
+    """How likely the first of two players is to win after outcomes that leave the same categories: [criterion, outcome,
+    game], in `out` by the number of the outcome.
+
+    Outcome `which[n]` leads from a lane to the anchor of this `number`, [n, lane], and adds as much to the lead as is
+    `paid`.
+    In a game, the row of anchor 0 begins at `first` among all values, that of anchor k so many steps later; it holds
+    so many leads in its `length` from the `lowest` on, and begins again for the next criterion after `size` values.
+    """
+    cdef const double[::1] read = check("values", values, np.float64, (None,))
+    n_games = len(check("first", first, np.int64, (None,)))
+    for name, column in (("step", step), ("lowest", lowest), ("length", length), ("size", size), ("leads", leads),
+                         ("lanes", lanes)):
+        check(name, column, np.int64, (n_games,))
+    check("number", number, np.int64, (None, None))
+    check("paid", paid, np.int64, number.shape)
+    check("which", which, np.int64, (len(number),))
+    cdef double[:, :, ::1] found = check_output("out", out, (None, None, n_games))
+    if n_games == 0 or not len(which):
+        return
+    if not (0 <= lanes.min() <= lanes.max() < number.shape[1] and 0 <= which.min() <= which.max() < out.shape[1]):
+        raise KernelArgumentError("lanes, which: expected lanes and outcomes that there are")
+    last = first + number.max() * step + length + (len(out) - 1) * size
+    if min(first.min(), step.min(), size.min(), number.min()) < 0 or last.max() > len(values):
+        raise KernelArgumentError("first, step, length, size: expected rows among the values")
+    cdef const int64_t[::1] starts = first, steps = step, lows = lowest, lengths = length, sizes = size
+    cdef const int64_t[::1] ahead = leads, lane_of = lanes, outcomes = which
+    cdef const int64_t[:, ::1] anchors = number, points = paid
+    cdef Py_ssize_t n, i, q, lane, at
+    cdef int64_t lead
+    with nogil:
+        for n in range(outcomes.shape[0]):
+            for i in range(ahead.shape[0]):
+                lane = lane_of[i]
+                lead = ahead[i] + points[n, lane]
+                at = lead - lows[i]
+                for q in range(found.shape[0]):
+                    if 0 <= at < lengths[i]:
+                        found[q, outcomes[n], i] = read[starts[i] + anchors[n, lane] * steps[i] + q * sizes[i] + at]
+                    else:
+                        found[q, outcomes[n], i] = lead > 0
+
+
 cdef inline double below(double deviations) noexcept nogil:
     """How likely something normally distributed is to be less than so many deviations above its mean."""
     cdef double at = (deviations + FARTHEST) * STEPS

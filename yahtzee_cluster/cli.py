@@ -318,7 +318,8 @@ def _duel(options: argparse.Namespace) -> str:
     from yahtzee_cluster.duel import duel, simulated_duel
     from yahtzee_cluster.strategies import parse_strategy
 
-    strategies = [parse_strategy(text) for text in options.strategies]
+    known = {text: parse_strategy(text) for text in dict.fromkeys(options.strategies)}
+    strategies = [known[text] for text in options.strategies]
     rules = load_rules(options.rules) if options.rules else None
     n_games, seed = options.games, 1 if options.seed is None else options.seed
     if n_games is None and not options.exact and any(strategy.looks_on for strategy in strategies):

@@ -94,7 +94,8 @@ def simulated_duel(
     if len(strategies) != 2 and any(isinstance(strategy, Perfect) for strategy in strategies):
         raise UsageError("a table of two players knows how to play against one other, not against more")
     expected = solve_expected(rules)
-    seats = [strategy.seat(expected) for strategy in strategies]
+    seat_of = {strategy: strategy.seat(expected) for strategy in set(strategies)}
+    seats = [seat_of[strategy] for strategy in strategies]
     totals = np.zeros((len(seats), len(TALLIED)))
     for batch, first in enumerate(range(0, n_games, BATCH)):
         n_now = min(BATCH, n_games - first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +11,15 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchors
 from yahtzee_cluster.games import rows_of_layer
-from yahtzee_cluster.kernels.hands import chances, throw, throw_by
+from yahtzee_cluster.kernels.hands import chances, leads_of, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ROUNDING, ExpectedTable
 from yahtzee_cluster.objectives.probabilities import Strategies
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.simulation import Cards, Group, Integers, Outcomes, Play, Seat
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.store import Store, new_values
 from yahtzee_cluster.table import Table
 
 Values = NDArray[np.float64]
@@ -134,24 +137,39 @@ class Perfectly(Seat):
     def __init__(self, problem: Race, store: Store) -> None:
         self._problem = problem
         self._store = store
+        self._values = new_values(0)
+        sizes = np.bitwise_count(np.arange(problem.rules.all_free + 1))
+        self._n_alike = np.bincount(sizes)
+        self._rank = np.empty(len(sizes), np.int64)
+        """[free]: which this is among those with as many categories."""
+        for size, n_alike in enumerate(self._n_alike.tolist()):
+            self._rank[sizes == size] = np.arange(n_alike)
+        self._starts = np.empty((0, 0), np.int64)
+        """Where subsets begin among all values, by the ranks of the second player's card and the first one's."""
 
     def look_up(self, cards: Cards, player: int) -> None:  # noqa: ARG002
-        """Read all values that this turn may lead to, end to end, in the order of their subsets."""
+        """Read all values that this turn may lead to, class after class."""
         layer = sum(int(free).bit_count() for free in cards.free[:, 0]) - 1
         partition = self._store.partition
         classes = [cls for cls in partition.classes if partition.layer(cls) == layer]
-        starts = np.cumsum([0, *(partition.n_values[cls] for cls in classes)])
-        self._values = np.empty(starts[-1])
-        subsets, rows = [], []
-        for cls, start in zip(classes, starts, strict=False):
-            block = self._store.block(cls)
-            if not self._problem.possible(block.values):
-                raise self._store.impossible(cls)
-            self._values[start : start + len(block.values)] = block.values
-            subsets.append(block.subsets)
-            rows.append(start + block.starts[:-1])
-        order = np.argsort(np.concatenate(subsets))
-        self._subsets, self._starts = np.concatenate(subsets)[order], np.concatenate(rows)[order]
+        starts = np.cumsum([0, *(partition.n_values[cls] for cls in classes)]).tolist()
+        self._values = new_values(0)  # the layer before goes first
+        self._values = new_values(starts[-1])
+        self._starts = np.empty((self._n_alike[(layer + 1) // 2], self._n_alike[layer // 2]), np.int64)
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            for _ in pool.map(self._read, classes, starts):
+                pass
+
+    def _read(self, cls: ClassId, start: int) -> None:
+        block = self._store.block(cls)
+        if not self._problem.possible(block.values):
+            raise self._store.impossible(cls)
+        self._values[start : start + len(block.values)] = block.values
+        self._starts[self._ranks(block.subsets)] = start + block.starts[:-1]
+
+    def _ranks(self, subsets: Integers) -> tuple[Integers, Integers]:
+        rules = self._problem.rules
+        return self._rank[subsets >> len(rules.categories)], self._rank[subsets & rules.all_free]
 
     def hand(self, turn: Turn) -> Play:
         """What it decides hangs on the lead, and on what the other one still has."""
@@ -165,25 +183,34 @@ class Perfectly(Seat):
 
     def _fill(self, cards: Cards, group: Group, values: Values) -> None:
         """The first player's chances after every outcome."""
-        problem, anchors = self._problem, cards.anchors
-        after = After.of(cards, group)
-        other = 1 - group.player
+        problem, anchors, first = self._problem, cards.anchors, group.player == 0
+        after, other, sign = After.of(cards, group), 1 - group.player, 1 if first else -1
         their_free = cards.free[other, group.games]
         theirs = cards.places(other)[group.games] - anchors.place[their_free, 0]
-        n, sign = len(anchors.rules.categories), 1 - 2 * group.player
-        lead = sign * (group.scores - cards.score[other, group.games])
+        leads = sign * (group.scores - cards.score[other, group.games])
+        n = len(anchors.rules.categories)
         for free in np.unique(after.free).tolist():
-            subsets = their_free << n | free if group.player == 0 else free << n | their_free
-            starts = self._starts[np.searchsorted(self._subsets, subsets)]
-            size = problem.sizes(subsets) // problem.quantities
-            for row in np.flatnonzero(after.free == free).tolist():
-                mine = after.places[row, group.lanes] - anchors.place[free, 0]
-                numbers = (mine, theirs) if group.player == 0 else (theirs, mine)
-                leads = lead + sign * after.paid[row, group.lanes]
-                at, is_open = problem.entries(subsets, *numbers, leads)
-                for quantity, found in enumerate(values[:, after.outcomes[row]]):
-                    there = self._values[starts + quantity * size + np.where(is_open, at, 0)]
-                    found[:] = np.where(is_open, there, leads > 0)
+            subsets = their_free << n | free if first else free << n | their_free
+            lowest, highest = problem.leads(subsets)
+            start, following = (
+                problem.entries(subsets, *((mine, theirs) if first else (theirs, mine)), lowest)[0]
+                for mine in (np.zeros_like(theirs), np.ones_like(theirs))
+            )
+            which = after.free == free
+            leads_of(
+                self._values,
+                self._starts[self._ranks(subsets)] + start,
+                following - start,
+                lowest,
+                highest - lowest + 1,
+                problem.sizes(subsets) // problem.quantities,
+                leads,
+                group.lanes,
+                after.places[which] - anchors.place[free, 0],
+                sign * after.paid[which],
+                after.outcomes[which],
+                values,
+            )
 
 
 @dataclass(frozen=True)
