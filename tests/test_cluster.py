@@ -151,7 +151,7 @@ REFUSED = {
     "cache unit": (["--cache", "12XB"], "expected a size such as 256MB or 2GB, found '12XB'"),
     "cache": (
         ["--cache", "64MB", "--G", "3"],
-        "--cache 64MB is too small for |G| = 3, which needs 212MB; the smallest that fits is --G 6, or take --cache",
+        "--cache 64MB is too small for |G| = 3, which needs 217MB; the smallest that fits is --G 6, or take --cache",
     ),
     "cache at all": (["--rules", "yacht", "--cache", "1KB"], "no G makes it fit, and none needs less than --cache 1MB"),
     "job": (["--job", "none.toml"], "none.toml: cannot be read: No such file or directory"),
