@@ -186,7 +186,7 @@ class Perfectly(Seat):
         problem, anchors, first = self._problem, cards.anchors, group.player == 0
         after, other, sign = After.of(cards, group), 1 - group.player, 1 if first else -1
         their_free = cards.free[other, group.games]
-        theirs = cards.places(other)[group.games] - anchors.place[their_free, 0]
+        theirs = cards.places(other, group.games) - anchors.place[their_free, 0]
         leads = sign * (group.scores - cards.score[other, group.games])
         n = len(anchors.rules.categories)
         for free in np.unique(after.free).tolist():

@@ -50,9 +50,10 @@ class Cards:
         lane = anchors.lane(anchors.rules.all_free, 0)
         return cls(anchors, moves, free, zeros[0], zeros[1] + lane, zeros[2])
 
-    def places(self, player: int) -> Integers:
-        """Where the anchors of a player lie among all anchors."""
-        return np.asarray(self.anchors.place[self.free[player], self.chip[player]] + self.lane[player])
+    def places(self, player: int, games: Integers | slice = slice(None)) -> Integers:
+        """Where the anchors of a player lie among all anchors, in all games or in some."""
+        free, chip, lane = (column[player, games] for column in (self.free, self.chip, self.lane))
+        return np.asarray(self.anchors.place[free, chip] + lane)
 
     def fill(self, player: int, outcomes: Outcomes) -> None:
         """Have a player score in every game."""
