@@ -142,6 +142,10 @@ REFUSED = {
     "target": (["--target", "0"], "target: expected a whole number from 1 to 1000000, found '0'"),
     "rules": (["--rules", "bridge"], "bridge: no such rule set or file; rule sets are yahtzee, "),
     "G too large": (["--G", "14"], "G: expected at most 13 elements, found 14"),
+    "G with many classes": (
+        ["--rules", "yacht", "--objective", "race", "--G", "20"],
+        "G: 20 elements make more than 16,384 classes; take fewer, or name them",
+    ),
     "G with many digits": (["--G", "0000000005"], "G: expected at most 13 elements, found 0000000005"),
     "G in other digits": (["--G", "٣"], "G: expected at most 13 elements, found ٣"),
     "threads": (["--threads", "9" * 5000], "argument --threads: expected a whole number from 1 to 1024, found '999"),

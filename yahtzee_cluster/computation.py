@@ -18,7 +18,7 @@ from typing import Any, Self
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError, short, shown
 from yahtzee_cluster.fields import MAX_COUNT, whole_number
-from yahtzee_cluster.forecast import Scales, advise, needed_bytes, smallest_that_fits
+from yahtzee_cluster.forecast import MOST_CLASSES, Scales, advise, needed_bytes, smallest_that_fits
 from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.schedule import Schedule
@@ -115,6 +115,8 @@ def fixed_set(asked: Computation, problem: Recurrence, n_workers: int) -> int:
         n_fixed = whole_number(asked.G.strip())
         if n_fixed is None or n_fixed > len(names):
             raise UsageError(f"G: expected at most {len(names)} elements, found {short(asked.G)}")
+        if n_fixed not in scales.sizes():
+            raise UsageError(f"G: {n_fixed} elements make more than {MOST_CLASSES:,} classes; take fewer, or name them")
         fixed = scales.pick(n_fixed)
     else:
         fixed = _named(asked.G, names)
