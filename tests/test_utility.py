@@ -1,6 +1,7 @@
 """Any goal for one player: small games against the judge, and goals that other tables know the value of."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,9 @@ def test_refusals(tmp_path: Path) -> None:
     empty, words = tmp_path / "empty", tmp_path / "words"
     empty.write_text("")
     words.write_text("1 2 three")
+    digits, pipe = tmp_path / "digits", tmp_path / "pipe"
+    digits.write_text("1_0 2")
+    os.mkfifo(pipe)
     for more, complaint in (
         ([], "goal: say what a final score is worth: reach:N, beat:K, beat-all:K, power:P or worth:FILE"),
         (["--goal", "win"], "power:P with P up to 100, or worth:FILE, found 'win'"),
@@ -184,6 +188,11 @@ def test_refusals(tmp_path: Path) -> None:
         (["--goal", "worth:/none"], "/none: cannot be read: No such file or directory"),
         (["--goal", f"worth:{empty}"], "expected 1 to 304 numbers, for the final scores from 0 on, found 0"),
         (["--goal", f"worth:{words}"], "expected numbers with blanks, commas or line ends between: could not"),
+        (["--goal", f"worth:{digits}"], "line ends between: '1_0' is no number"),
+        (["--goal", f"worth:{pipe}"], "pipe: is a pipe; expected a file"),
+        (["--goal", "worth"], "goal: expected reach:N"),
+        (["--goal", "power:1_0"], "goal: expected reach:N"),
+        (["--goal", "beat:1", "--against", ""], "no strategy ''; expected expected, chance, a directory, or DIR:N"),
         (["--goal", "power:-1"], "goal: expected reach:N"),
         (["--goal", "power:nan"], "goal: expected reach:N"),
         (["--goal", "power:100", "--rules", "yahtzee"], "goal: expected every final score to be worth -1e+300 to"),
@@ -191,7 +200,7 @@ def test_refusals(tmp_path: Path) -> None:
         (["--against", "expected", "--objective", "maxprob"], "against: only --objective utility has one"),
     ):
         result = mpirun(1, ["-m", "yahtzee_cluster.run", *flags, *more])
-        assert (result.returncode, result.stdout) == (2, ""), result.stderr
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
         assert complaint in result.stderr
     rules = parse_rules(SMALL["exact"], "exact")
     n_scores = Utility.count_scores(rules)

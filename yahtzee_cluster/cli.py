@@ -274,7 +274,7 @@ def _statistics(options: argparse.Namespace) -> str:
     if (options.store is None) != (options.target is None):
         raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
     table = None if options.store is None else open_table(options.store)
-    rules = table.rules if table else load_rules(options.rules or "yahtzee")
+    rules = table.rules if table else load_rules("yahtzee" if options.rules is None else options.rules)
     start, _ = _scorecard(options, Anchors(rules))
     games = play_for(options.target, table, start) if table else play_for_mean(rules, start)
     mean, second_moment = games.moments
@@ -320,7 +320,7 @@ def _duel(options: argparse.Namespace) -> str:
 
     known = {text: parse_strategy(text) for text in dict.fromkeys(options.strategies)}
     strategies = [known[text] for text in options.strategies]
-    rules = load_rules(options.rules) if options.rules else None
+    rules = None if options.rules is None else load_rules(options.rules)
     n_games, seed = options.games, 1 if options.seed is None else options.seed
     if n_games is None and not options.exact and any(strategy.looks_on for strategy in strategies):
         n_games = GAMES

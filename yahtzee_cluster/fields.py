@@ -22,6 +22,8 @@ def read_toml(source: str) -> dict[str, Any]:
 def read_text(source: str) -> str:
     """What a file of no great length holds."""
     try:
+        if Path(source).is_fifo():  # which may have nobody at its other end, ever
+            raise FileError(source, "is a pipe; expected a file")
         with Path(source).open("rb") as file:
             text = file.read(MAX_BYTES + 1).decode("utf-8-sig")
     except OSError as error:

@@ -24,6 +24,9 @@ from yahtzee_cluster.store import Store
 from yahtzee_cluster.strategies import EXPECTED, common_rules, parse_strategy
 from yahtzee_cluster.table import Table
 
+MOST_IN_FULL = 1e9
+"""What is worth more is printed with as many digits as mean something."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Job(Computation):
@@ -56,12 +59,14 @@ class Job(Computation):
         kind, _, file = self.goal.partition(":")
         name, opponent, n_scores = _without_folder(self.goal), None, Utility.count_scores(rules)
         if kind in {"beat", "beat-all"}:
-            strategy = parse_strategy(self.against or EXPECTED)
+            strategy = parse_strategy(EXPECTED if self.against is None else self.against)
             opponent = strategy.played(common_rules([strategy], rules)).curve
             name += "" if self.against in {None, EXPECTED} else f" against {strategy.words}"
         elif self.against is not None:
             raise UsageError("against: only goals beat:K and beat-all:K have opponents")
-        worth = read_worth(file, n_scores) if kind == "worth" else worth_of(self.goal, opponent, n_scores).tolist()
+        worth = (
+            read_worth(file, n_scores) if kind == "worth" and file else worth_of(self.goal, opponent, n_scores).tolist()
+        )
         return Utility(rules, name, tuple(worth))
 
     @property
@@ -136,7 +141,8 @@ class Job(Computation):
         assert isinstance(problem, Scorecards)
         if isinstance(problem, Utility):
             table = Table(store.path, problem, store.partition.fixed)
-            return [f"worth      {table.worth(Anchor(problem.rules.all_free, 0, chip=False), 0):.9f}  ({problem.goal})"]
+            worth = table.worth(Anchor(problem.rules.all_free, 0, chip=False), 0)
+            return [f"worth      {worth:{'.9f' if abs(worth) < MOST_IN_FULL else '.15g'}}  ({problem.goal})"]
         return _result(Table(store.path, problem, store.partition.fixed))
 
 

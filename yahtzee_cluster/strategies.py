@@ -127,6 +127,8 @@ def parse_strategy(text: str) -> Strategy:
     if text in BY_NAME:
         return BY_NAME[text]
     directory, colon, number = text.rpartition(":")
+    if not text or (colon and not directory):
+        raise UsageError(f"no strategy {shown(text)}; expected {', '.join(BY_NAME)}, a directory, or DIR:N")
     if colon and (target := whole_number(number)) is not None and not is_there(Path(text)):
         table = open_table(directory)
         return OfTable(table, player_for(target, table), target)

@@ -135,7 +135,8 @@ def worth_of(goal: str, curve: Values | None, n_scores: int) -> Values:
     if kind == "reach" and count is not None:
         return (scores >= count).astype(float)
     if kind == "power" and 0 < (power := _number(number)) <= MOST_POWER:
-        return np.asarray(scores**power, float)
+        with np.errstate(over="ignore"):  # what is worth too much is refused, whatever the goal
+            return np.asarray(scores**power, float)
     if kind in {"beat", "beat-all"} and count is not None and 0 < count <= MOST_OPPONENTS and curve is not None:
         at_least = np.zeros(n_scores + 1)
         at_least[: min(len(curve), n_scores)] = curve[:n_scores]
@@ -151,7 +152,7 @@ def read_worth(file: str, n_scores: int) -> list[float]:
     """What every final score is worth by a text file: numbers from score 0 on; the last holds for all above."""
     text = read_text(file)
     try:
-        numbers = [float(word) for word in text.replace(",", " ").split()]
+        numbers = [_plain(word) for word in text.replace(",", " ").split()]
     except ValueError as error:
         raise FileError(file, f"expected numbers with blanks, commas or line ends between: {error}") from error
     if not 0 < len(numbers) <= n_scores:
@@ -161,6 +162,13 @@ def read_worth(file: str, n_scores: int) -> list[float]:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return _plain(text)
     except ValueError:
         return -1.0
+
+
+def _plain(text: str) -> float:
+    """A number in plain digits, and nothing else that Python would take for one."""
+    if "_" in text or not text.isascii():
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
