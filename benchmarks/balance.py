@@ -33,6 +33,8 @@ from yahtzee_cluster.rules import load_rules
 from yahtzee_cluster.schedule import Committed, Drop, Event, Instruction, Schedule, Solved
 
 FIGURE = Path(__file__).parent.parent / "docs" / "explanation" / "load-balance.svg"
+RUNS = Path("runs")
+"""Tables lie where Git does not look, as those of any run."""
 CACHE_BYTES = 256 << 20
 MUCH = 1 << 50
 """A cache in which everything has room."""
@@ -294,7 +296,8 @@ def run(n_ranks: int, *flags: object) -> dict[str, Any]:
     """What one run on real ranks says of itself."""
     beside = Path(sys.executable).parent / "mpirun"
     command = [str(beside) if beside.exists() else "mpirun", "-n", str(n_ranks), sys.executable, __file__]
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as store:
+    RUNS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=RUNS) as store:
         words = [*command, *map(str, flags), "--json", "--store", store]
         result = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     told: dict[str, Any] = json.loads(result.stdout)
