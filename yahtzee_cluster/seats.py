@@ -13,7 +13,7 @@ from yahtzee_cluster.anchors import Anchors
 from yahtzee_cluster.games import rows_of_layer
 from yahtzee_cluster.kernels.hands import chances, leads_of, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.objectives.expected import ROUNDING, ExpectedTable
+from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.probabilities import Strategies
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
@@ -99,8 +99,7 @@ class ForTheChance(Seat):
 
     def __init__(self, expected: ExpectedTable) -> None:
         self._mean = expected.mean
-        variance = expected.second_moment - expected.mean**2
-        self._deviation = np.sqrt(np.where(variance > ROUNDING * expected.second_moment, variance, 0.0))
+        self._deviation = expected.deviations
         self._rival_mean = self._rival_deviation = np.empty((0, 0))
 
     def look_up(self, cards: Cards, player: int) -> None:

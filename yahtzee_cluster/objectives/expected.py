@@ -50,6 +50,12 @@ class ExpectedTable:
         """The standard deviation at a place; 0 where what is left of it is rounding."""
         return std_of(*self.moments(place))
 
+    @property
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard deviation at every place."""
+        variance = self.second_moment - self.mean**2
+        return np.sqrt(np.where(variance > ROUNDING * self.second_moment, variance, 0.0))
+
     def decider(self, turn: Turn) -> uppers.Decider:
         """The kernel that decides for the highest mean."""
         return uppers.Decider(turn, self.anchors, self.mean, self.second_moment)
