@@ -71,6 +71,12 @@ class Orders:
     cache_bytes: int = LARGE
     n_threads: int = 1
     lease_s: float = 30
+    disk_timeout_s: float = 300
+
+    @property
+    def directory(self) -> Path:
+        """Where the table is."""
+        return self.store.path
 
     def crew(self, rank: int) -> Crew:
         """The crew of one rank."""
@@ -98,6 +104,15 @@ def computed(rules: str, path: Path, objective: str = "maxprob", target: int = 6
     game = parse_rules(rules, "test") if "\n" in rules else load_rules(rules)
     compute(path, OBJECTIVES[objective](game, target), 0b11)
     return open_table(path)
+
+
+def writable(store: Store) -> Store:
+    """A table that a test writes into although no run has claimed it."""
+    if not store.run:
+        store.run = "test"
+        store.begin_run()
+    store.prepare()
+    return store
 
 
 def n_classes(table: Path) -> int:

@@ -60,7 +60,7 @@ def smallest_cache(problem: Recurrence, fixed: int) -> int:
 
 
 def opened(path: Path, problem: Recurrence, fixed: int) -> Store:
-    return Store(path, problem.partition(fixed))
+    return Store.of(path, problem, fixed)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -395,7 +395,7 @@ def test_signal_while_waiting(tmp_path: Path) -> None:
         time.sleep(0.1)
 
     problem = Tours()
-    crew = Crew(problem, Store(tmp_path, problem.partition(0)), LARGE)
+    crew = Crew(problem, Store.of(tmp_path, problem, 0), LARGE)
     before = signal.signal(signal.SIGALRM, take)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.02, 2)

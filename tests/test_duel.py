@@ -103,7 +103,7 @@ def test_perfect_play_is_worth_what_the_table_says(text: str, tmp_path: Path) ->
     problem = RaceWins(rules)
     compute(tmp_path, problem, 0b11)
     perfect = parse_strategy(str(tmp_path))
-    value, win = opening(problem, Store(tmp_path, problem.partition(0b11)))
+    value, win = opening(problem, Store.of(tmp_path, problem, 0b11))
     first, second = simulated_duel([perfect, perfect], 40_000, 5)
     assert near(first, value)
     assert abs(first.win - win) <= SIGMAS * 0.5 / 40_000**0.5
@@ -123,7 +123,7 @@ def test_one_quantity_is_enough(tmp_path: Path) -> None:
     compute(tmp_path, problem, 0)
     perfect = parse_strategy(str(tmp_path))
     first, _ = simulated_duel([perfect, perfect], 50_000, 2)
-    assert near(first, opening(problem, Store(tmp_path, problem.partition(0)))[0])
+    assert near(first, opening(problem, Store.of(tmp_path, problem, 0))[0])
 
 
 def test_the_last_turn_for_the_chance() -> None:

@@ -13,11 +13,11 @@ import pytest
 from conftest import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from launch import LARGE, MPIRUN, Orders, compute, mpirun, n_classes, started
+from launch import LARGE, MPIRUN, Orders, compute, mpirun, n_classes, started, writable
 from test_worker import plain, randoms, two_players
 from toy import Tours
 
-from yahtzee_cluster.crew import ClassFailedError
+from yahtzee_cluster.crew import Checked, ClassFailedError
 from yahtzee_cluster.frontier import growth
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.partition import ClassId, Partition
@@ -76,7 +76,7 @@ def test_room_for_the_frontier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     free[0] = 0
     begin(frontier)
     begin(None)
-    opened = Store(tmp_path, partition)
+    opened = writable(Store.of(tmp_path, Tours(), 0b11))
     opened.drop(partition.classes[-2])
     begin(frontier)
     with pytest.raises(StoreRefusedError, match="the table still takes"):
@@ -99,7 +99,7 @@ def test_reading_in_vain(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> No
         crew = Orders(problem, store).crew(0)
         crew.handle(Compute(0, one))
         crew.handle(Preload(0, other))
-        events: list[Event] = []
+        events: list[Event | Checked] = []
         while not (crew.at_rest and Committed(0, one) in events):
             events += crew.wait(1)
         assert not {Loaded(0, dropped), Loaded(0, damaged)} & {*events}
@@ -140,7 +140,7 @@ def test_interrupted(seed: int, tmp_path: Path) -> None:
     expected = finish(tmp_path / "all")["table_sha256"]
     header = read_header(tmp_path / "all")
     assert header
-    store = Store(table, Race(parse_rules(SMALL["forced"], "test")).partition(header.fixed))
+    store = Store.of(table, Race(parse_rules(SMALL["forced"], "test")), header.fixed)
 
     def killed(when: Callable[[], bool]) -> None:
         with started([MPIRUN, "-n", "3", sys.executable, *flags, "--store", table, "--keep", "frontier"]) as job:

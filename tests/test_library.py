@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from launch import mpirun
+from launch import mpirun, writable
 
 from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.soundness import verify
@@ -71,10 +71,10 @@ def test_what_is_wrong_is_found(tmp_path: Path) -> None:
     """The problem's own judge finds entries that were committed as if they were right."""
     assert example("burma14", "--store", tmp_path, "--G", "0").returncode == 0
     problem = Tours("burma14", read_tsplib("burma14"))
-    store = Store(tmp_path, problem.partition(0))
+    store = Store.of(tmp_path, problem, 0)
     for cls in store.partition.classes[6:9]:
         sound = store.block(cls)
-        store.prepare()
+        writable(store)
         store.remove(cls)
         store.write(cls, Block(sound.subsets, sound.starts, sound.values - 1))
     complaint = verify(problem, store).complaints[0]

@@ -41,6 +41,8 @@ class NoCrew:
     """Orders that nobody can follow."""
 
     lease_s: float = 30
+    disk_timeout_s: float = 300
+    directory: Path = Path("nowhere")
 
     def crew(self, _: int) -> Crew:
         """There is none."""
@@ -105,7 +107,7 @@ def test_a_worker_that_cannot_start() -> None:
     def master(team: Team) -> None:
         team.begin(NoCrew())
         with pytest.raises(WorkerFailedError, match=r"rank [12] on .*: LookupError: no crew to be had here; what was"):
-            team.check(Store(Path("nowhere"), Partition(3, 0)), [ClassId(0)])
+            team.check(Store(Path("nowhere"), Partition(3, 0), b"", "a run"), [ClassId(0)])
         team.dismiss()
 
     on_ranks(master)
@@ -137,12 +139,13 @@ def test_failures_carry_what_happened() -> None:
 class Toy:
     """Orders to work on a small table."""
 
-    path: Path
+    directory: Path
     lease_s: float = 1
+    disk_timeout_s: float = 300
 
     def crew(self, rank: int) -> Crew:
         """The crew of one rank."""
-        return Crew(Tours(), Store(self.path, Tours().partition(0b11)), 1 << 24, number=rank)
+        return Crew(Tours(), Store.of(self.directory, Tours(), 0b11), 1 << 24, number=rank)
 
 
 class FailsLate(Crew):
@@ -159,7 +162,7 @@ class Late(Toy):
 
     def crew(self, rank: int) -> Crew:
         """One that fails late."""
-        return FailsLate(Tours(), Store(self.path, Tours().partition(0b11)), 1 << 24, number=rank)
+        return FailsLate(Tours(), Store.of(self.directory, Tours(), 0b11), 1 << 24, number=rank)
 
 
 def test_nothing_is_said_after_leaving() -> None:

@@ -165,7 +165,7 @@ def test_table(tmp_path: Path) -> None:
     assert win + tie + loss == pytest.approx(100, abs=1e-5)
     problem = Race(parse_rules(SMALL["plain"], "plain"))
     compute(tmp_path / "race", problem, 0b1001)
-    table = Store(tmp_path / "race", problem.partition(0b1001))
+    table = Store.of(tmp_path / "race", problem, 0b1001)
     assert opening(problem, table) == [everything[0]]
     verdict = verify(problem, table, n_sampled=6)
     assert verdict.complaints == ()
@@ -187,12 +187,12 @@ def test_keeping_the_frontier_alone(tmp_path: Path) -> None:
     problem = Race(parse_rules(SMALL["plain"], "plain"))
     header = read_header(tmp_path / "all")
     assert header
-    store = Store(tmp_path / "frontier", problem.partition(header.fixed))
+    store = Store.of(tmp_path / "frontier", problem, header.fixed)
     assert run(store.path, "--keep", "frontier") == (digest, n_classes)
     partition = store.partition
     assert store.dropped == {*partition.classes[:-1]}
     assert not any((store.place(cls) / "c.0").exists() for cls in store.dropped)
-    assert opening(problem, store) == opening(problem, Store(tmp_path / "all", partition))
+    assert opening(problem, store) == opening(problem, Store.of(tmp_path / "all", problem, header.fixed))
     verdict = verify(problem, store)
     assert (verdict.n_missing, verdict.complaints) == (len(store.dropped), ())
     with pytest.raises(DamagedError, match="was dropped when nothing to come read it; run its job with --keep all"):
@@ -227,7 +227,7 @@ def test_a_stranger_finds_every_row(text: str, tmp_path: Path) -> None:
     subsets, n = at["subset"].tolist(), len(problem.rules.categories)
     assert subsets == sorted(subset for subset in range(1 << 2 * n) if problem.exist(np.array([subset]))[0])
     anchors = list(zip(at["anchor_free"], at["anchor_upper"], at["anchor_chip"], at["anchor_number"], strict=True))
-    store, n_found = Store(tmp_path, problem.partition(0b10)), 0
+    store, n_found = Store.of(tmp_path, problem, 0b10), 0
     for line, subset in enumerate(subsets):
         there = zarr.open_array(tmp_path / "classes" / f"{at['layer'][line]:02}-{at['part'][line]:x}", mode="r")
         values, first, length = np.asarray(there[:]), int(at["offset"][line]), int(at["length"][line])
@@ -252,7 +252,7 @@ def test_asking(tmp_path: Path) -> None:
     flags = ["--store", tmp_path, "--used", "pairs", "--lead", "7"]
     found = json.loads(command("value", *flags, "--json").stdout)
     assert (found["used"], found["other_used"], found["lead"]) == (["pairs"], [], 7)
-    table = Store(tmp_path, problem.partition(0b11))
+    table = Store.of(tmp_path, problem, 0b11)
     assert [found["value"], found["win"]] == value_of(problem, table, one, two, 7)
     value, win = reference.race(rules)((0b101, 0, False), (0b111, 0, False), 7)
     assert (found["value"], found["win"]) == pytest.approx((value, win), rel=1e-12)

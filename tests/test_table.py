@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SMALL
-from launch import command, compute, computed, mpirun
+from launch import command, compute, computed, mpirun, writable
 from numpy.typing import NDArray
 
 from yahtzee_cluster import reference
@@ -32,7 +32,7 @@ def changed(table: Table, subset: int, change: Callable[[NDArray[np.float64]], N
     sound = table.store.block(cls)
     wrong = Block(sound.subsets, sound.starts, sound.values.copy())
     wrong[subset][:] = change(sound[subset])
-    table.store.prepare()
+    writable(table.store)
     table.store.remove(cls)
     table.store.write(cls, wrong)
     complaints = verify(table, n_sampled=40, seed=1).complaints
@@ -190,7 +190,7 @@ def test_refusals(tmp_path: Path) -> None:
 def test_incomplete_table(tmp_path: Path) -> None:
     """Of a table that is not complete, status and verify say what is there; a value that is not there is refused."""
     table = computed(SMALL["free"], tmp_path / "table", "maxprob")
-    table.store.prepare()
+    writable(table.store)
     table.store.remove(table.store.partition.class_of(table.rules.all_free))
     status = json.loads(command("status", "--store", table.path, "--json").stdout)
     assert (status["classes_done"], status["table_sha256"]) == (status["classes"] - 1, None)
@@ -221,7 +221,7 @@ def spoiled(table: Table, quantity: int, value: float) -> None:
         block = table.store.block(cls)
         for free in block.subsets.tolist():
             np.split(block[free], len(table.problem.limits))[quantity][:] = value
-        table.store.prepare()
+        writable(table.store)
         table.store.remove(cls)
         table.store.write(cls, block)
 
@@ -257,11 +257,11 @@ def test_worth_that_cannot_be(value: float, tmp_path: Path) -> None:
     spoiled(table, 0, value)
     race = Race(parse_rules(SMALL["plain"], "plain"))
     compute(tmp_path / "race", race, 0b11)
-    store = Store(tmp_path / "race", race.partition(0b11))
+    store = Store.of(tmp_path / "race", race, 0b11)
     for cls in store.partition.classes:
         block = store.block(cls)
         block.values[:] = value
-        store.prepare()
+        writable(store)
         store.remove(cls)
         store.write(cls, block)
     worth_at_first = partial(table.worth, Anchor(0b111, 0, False), 0)

@@ -12,7 +12,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -22,7 +24,7 @@ import pytest
 from conftest import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from launch import compute
+from launch import compute, writable
 from test_store import ALL, LISTED, bits, class_with, complete, contents, copied, small_and_quick, start
 from toy import Listed
 
@@ -36,6 +38,7 @@ from yahtzee_cluster.store import (
     ASIDE,
     SHARD,
     DamagedError,
+    ReplacedError,
     Store,
     StoreError,
     StoreRefusedError,
@@ -151,7 +154,7 @@ def test_nothing_is_dropped_elsewhere(linked: str, table: Store, tmp_path: Path)
     (tmp_path / "elsewhere" / SHARD).touch()
     place.symlink_to(tmp_path / "elsewhere" / linked)
     with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
-        store.drop(cls)
+        writable(store).drop(cls)
     assert [*(tmp_path / "elsewhere").iterdir()] == [tmp_path / "elsewhere" / SHARD]
 
 
@@ -175,7 +178,7 @@ def test_the_root_may_be_a_link(table: Store, tmp_path: Path) -> None:
     (tmp_path / "table").mkdir()
     store = complete(tmp_path / "link", LISTED, ALL)
     assert store.table_digest == table.table_digest
-    assert Store(tmp_path / "table", table.partition).is_sound(class_with(table, 5))
+    assert Store.of(tmp_path / "table", LISTED, ALL).is_sound(class_with(table, 5))
 
 
 def test_a_lock_that_has_another_name_is_not_written_into(table: Store, outside: Path, tmp_path: Path) -> None:
@@ -191,7 +194,7 @@ def test_a_lock_that_has_another_name_is_not_written_into(table: Store, outside:
 
 def look_and_mend(path: str) -> None:
     """Look at a table in every way, then go on with it; print what is complained of."""
-    store = Store(Path(path), LISTED.partition(ALL))
+    store = Store.of(Path(path), LISTED, ALL)
     with small_and_quick():
         for look in (read_header, writer, lambda _: [*map(store.is_sound, store.partition.classes)], mended):
             try:
@@ -270,7 +273,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
                 patch.setattr("os.fsync", sync)
                 with pytest.raises(OSError, match="No space left on device"):
                     store.write(cls, block)
-            assert [*(tmp_path / ASIDE).iterdir()] == []
+            assert [*(tmp_path / ASIDE / store.run).iterdir()] == []
             assert (cls in store.committed) == (n_good == 3)  # the class is there, only not for good
         assert store.is_sound(cls)
 
@@ -279,13 +282,13 @@ def test_many_write_the_same_class(tmp_path: Path) -> None:
     """Stores that write the same class at once never meet, wherever they run, and the class is there once and sound."""
     with claim(tmp_path, LISTED, ALL, {}) as store:
         cls = class_with(store, 22)
-        stores = [Store(tmp_path, store.partition) for _ in range(8)]
+        stores = [Store.of(tmp_path, LISTED, ALL, store.run) for _ in range(8)]
         with ThreadPoolExecutor(8) as pool:
             for _ in range(20):
                 [*pool.map(lambda other: other.write(cls, LISTED.block(store.partition, cls)), stores)]
                 assert store.is_sound(cls)
                 store.remove(cls)
-        assert [*(tmp_path / ASIDE).iterdir()] == []
+        assert [*(tmp_path / ASIDE / store.run).iterdir()] == []
 
 
 BIG = Listed((500_000, 400_000))
@@ -381,53 +384,51 @@ def test_modes_follow_the_umask(umask: int, tmp_path: Path) -> None:
         assert stat.S_IMODE(mode) == (0o777 if stat.S_ISDIR(mode) else 0o666) & ~umask, path
 
 
-def test_nobody_comes_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as `.partial` is there, and while it goes, the table is held."""
-    seen: list[str | None] = []
-    rmdir = os.rmdir
-
-    def watched(path: Path, **options: Any) -> None:
-        seen.extend([writer(tmp_path)] if path == tmp_path / ASIDE else [])
-        rmdir(path, **options)
-        seen.extend([writer(tmp_path)] if path == tmp_path / ASIDE else [])
-
-    monkeypatch.setattr("os.rmdir", watched)
-    with claim(tmp_path, LISTED, ALL, {}):
-        pass
-    assert seen == [f"process {os.getpid()}"] * 2
-    assert writer(tmp_path) is None
-
-
-def test_what_outlives_its_run_commits_all_or_nothing(tmp_path: Path) -> None:
-    """A rank that still writes while the next run sweeps fails, or commits a whole class; never what is left of one."""
-    with claim(tmp_path, LISTED, ALL, {}) as store, ThreadPoolExecutor(1) as late:
-        cls = class_with(store, 22)
-        for _ in range(300):
-            written = late.submit(Store(tmp_path, store.partition).write, cls, LISTED.block(store.partition, cls))
-            while not written.done():
-                store.prepare()
-            if cls in store.committed:
-                assert store.is_sound(cls)
-                store.remove(cls)
-            else:
-                assert isinstance(written.exception(), FileNotFoundError)
-
-
-def test_what_outlives_its_run_meets_its_end(table: Store, tmp_path: Path) -> None:
-    """The same when the run that it outlives takes `.partial` away."""
+def test_a_run_that_begins_while_another_ends(table: Store, tmp_path: Path) -> None:
+    """A run that begins before any step in which another one tidies up has the table to itself, and keeps it."""
     path = copied(table, tmp_path / "table").path
-    cls = class_with(table, 22)
+    for number in count():
+        steps = count()
+        with ExitStack() as other, pytest.MonkeyPatch.context() as patch:
+
+            def step(real: Callable[..., None], *arguments: Any, steps: Iterator[int] = steps, **options: Any) -> None:
+                if next(steps) == number:  # noqa: B023  # called in this turn of the loop only
+                    patch.undo()
+                    other.enter_context(claim(path, LISTED, ALL, {}))
+                real(*arguments, **options)
+
+            with claim(path, LISTED, ALL, {}):
+                for name in ("rmdir", "unlink"):
+                    patch.setattr(f"os.{name}", partial(step, getattr(os, name)))
+            if next(steps) == number:
+                break  # there are no more steps
+            assert writer(path) == f"process {os.getpid()}"
+            with pytest.raises(StoreRefusedError, match="is being written by another run"):
+                mended(path)
+        assert not (path / ASIDE).exists()
+    assert number >= 3
+
+
+def test_what_outlives_its_run_commits_all_or_nothing(table: Store, tmp_path: Path) -> None:
+    """A rank that still writes when the next run begins fails, or commits a whole class; never what is left of one."""
+    path = copied(table, tmp_path / "table").path
+    cls, outcomes = class_with(table, 22), set()
     with ThreadPoolExecutor(1) as late:
-        for _ in range(100):
+        for n in range(100):
+            zombie = Store.of(path, LISTED, ALL, run=f"old-{n}")
+            zombie.begin_run()
+            written = late.submit(zombie.write, cls, LISTED.block(zombie.partition, cls))
+            while not (written.done() or any((path / ASIDE).glob("old-*/*/c.0"))):
+                pass
             with claim(path, LISTED, ALL, {}) as store:
+                failure = written.exception()
+                assert isinstance(failure, FileNotFoundError | ReplacedError | None)
+                assert store.is_sound(cls) or failure
+                outcomes.add(failure is None)
                 if cls in store.committed:
-                    assert store.is_sound(cls)
                     store.remove(cls)
-                written = late.submit(Store(path, store.partition).write, cls, LISTED.block(store.partition, cls))
-                while not (written.done() or any((path / ASIDE).glob("*/c.0"))):
-                    pass
-            assert isinstance(written.exception(), FileNotFoundError | None)
-            assert (written.exception() is None) == (cls in store.committed)
+                assert [entry.name for entry in (path / ASIDE).iterdir()] == [store.run]
+    assert outcomes == {True, False}
 
 
 # ---------------------------------------------------------------------------------------------------- headers

@@ -18,15 +18,16 @@ import socket
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import mpi4py
 
-from yahtzee_cluster.crew import Crew, Orders, Usage
+from yahtzee_cluster.crew import Checked, Crew, Orders, Usage
+from yahtzee_cluster.disk import Disk
 from yahtzee_cluster.errors import RESUMES, UsageError, YahtzeeClusterError
 from yahtzee_cluster.guard import Note
 from yahtzee_cluster.partition import ClassId
@@ -73,8 +74,7 @@ Nothing is urgent for a worker that is solving a class; that it is solved wakes 
 CLAIM_TIMES = 10
 """The master may be silent for so many times as long as usual while it claims the directory, and makes the index."""
 
-DEAD_EVERY_S = 0.5
-"""How often the master looks for what guards have left of dead ranks."""
+T = TypeVar("T")
 
 LAUNCHED_RANKS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS")
 """What launchers tell the processes that they start."""
@@ -111,18 +111,10 @@ class Ready:
 
 @dataclass(frozen=True)
 class Check:
-    """See which of these classes are as they were committed, in the directory that this run owns."""
+    """Write for this run from here on, and say of each of these classes whether it is as it was committed."""
 
     classes: tuple[ClassId, ...]
-    owner: str
-
-
-@dataclass(frozen=True)
-class Checked:
-    """These of them are."""
-
-    classes: tuple[ClassId, ...]
-    sound: tuple[ClassId, ...]
+    run: str
 
 
 @dataclass(frozen=True)
@@ -160,6 +152,11 @@ class Farewell:
 @dataclass(frozen=True)
 class Lost:
     """A worker is silent; the master says this to itself."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The disk has done what it was asked to; the master says this to itself."""
 
 
 @dataclass(frozen=True)
@@ -267,34 +264,67 @@ class Team:
         self._request = request
         self._watch = Watch(range(1, comm.size))
         self._gone: list[int] = []
+        self._disk: Disk | None = None
         self._store: Store | None = None
-        self._looked = 0.0
+        self._lease_s = LEASE_S
         self._joined: list[Joined] = []
+        self._heard: deque[tuple[int, Any]] = deque()
         self._usage: Usage | None = None
         self.n_workers = comm.size - 1
-        self.broken = False
-        """Whether some rank will not leave together with the others."""
+        self._broken = False
+
+    @property
+    def broken(self) -> bool:
+        """Whether some rank will not leave together with the others, or a call to the disk has not returned."""
+        return self._broken or (self._disk is not None and not self._disk.at_rest)
 
     def begin(self, orders: Orders) -> None:
         """Tell all workers what they need to know before they can do anything."""
-        self._watch.limit_s = orders.lease_s
+        self._disk = Disk(orders.directory, orders.disk_timeout_s)
+        self._lease_s = orders.lease_s
+        self._watch.limit_s = CLAIM_TIMES * orders.lease_s
         self._tell_all(orders)
+
+    def ask_disk(self, work: Callable[[], T], *, stoppable: bool = True) -> T:
+        """Have something done that waits for the disk, and keep in touch with the workers meanwhile."""
+        assert self._disk
+        future, disk = self._disk.begin(work), self._disk
+
+        def meanwhile() -> None:
+            disk.check()
+            if stoppable:
+                self._request.check()
+
+        while not future.done():
+            rank, message = self._hear_more(meanwhile, future.done)
+            if not isinstance(message, Answered):
+                self._heard.append((rank, message))
+        return future.result()
+
+    def tell_disk(self, work: Callable[[], object]) -> None:
+        """Have something done that nobody waits for."""
+        assert self._disk
+        self._disk.begin(work)
 
     def check(self, store: Store, classes: Sequence[ClassId]) -> list[ClassId]:
         """Those of the classes on disk that are as they were committed; every worker makes sure that it sees them."""
+        assert self._disk
+        self._disk.attend(store)
         self._store = store
+        self._watch = Watch(self._watch.others, self._lease_s)
         sound: list[ClassId] = []
-        asked = self._share_out(classes, store.owner)
+        asked = self._share_out(classes)
         while asked:
             match self._receive():
-                case _, Checked(some, some_sound):
-                    sound += some_sound
-                    for cls in some:
-                        asked.pop(cls, None)
                 case lost, Lost():
-                    asked |= self._share_out([cls for cls, rank in asked.items() if rank == lost], store.owner)
-                case _, joined:
-                    self._joined += joined
+                    asked |= self._share_out([cls for cls, rank in asked.items() if rank == lost])
+                case _, events:
+                    for event in events:
+                        if isinstance(event, Checked):
+                            asked.pop(event.cls, None)
+                            sound += [event.cls] if event.is_sound else []
+                        else:
+                            self._joined.append(event)
         return sound
 
     def run(self, schedule: Schedule, show: Callable[[], None]) -> None:
@@ -308,15 +338,24 @@ class Team:
         """Let all workers finish what they have begun, as far as there is time, and leave; say what they have spent."""
         if self._usage is None:
             self._usage = Usage()
+            if self._disk:
+                self._disk.attend(None)
             self._tell_all(Stop())
+
+            def meanwhile() -> None:
+                self._request.check_time()
+                with suppress(YahtzeeClusterError):  # what ends the work has been raised before
+                    if self._disk:
+                        self._disk.check()
+
             with suppress(TimeoutError):
                 while self._watch.others:
-                    rank, message = self._hear(self._request.check_time)
+                    rank, message = self._hear(meanwhile)
                     if isinstance(message, Leaving):
                         self._usage += message.usage
                         self._watch.forget(rank)
                         self._gone.append(rank)
-            self.broken |= bool(self._watch.others)
+            self._broken |= bool(self._watch.others)
         return self._usage
 
     def part(self) -> None:
@@ -325,11 +364,12 @@ class Team:
             self._outbox.send(Farewell(), rank)
         meet(self._comm, self._watch.limit_s)
 
-    def _share_out(self, classes: Sequence[ClassId], owner: str) -> dict[ClassId, int]:
+    def _share_out(self, classes: Sequence[ClassId]) -> dict[ClassId, int]:
         """Have classes checked; say by whom each."""
+        assert self._store
         ranks = self._watch.others
         for n, rank in enumerate(ranks):
-            self._tell(rank, Check(tuple(classes[n :: len(ranks)]), owner))
+            self._tell(rank, Check(tuple(classes[n :: len(ranks)]), self._store.run))
         return {cls: rank for n, rank in enumerate(ranks) for cls in classes[n :: len(ranks)]}
 
     def _handle(self, schedule: Schedule, events: Sequence[Event]) -> None:
@@ -345,6 +385,8 @@ class Team:
 
         def meanwhile() -> None:
             self._request.check()
+            if self._disk:
+                self._disk.check()
             show()
 
         while True:
@@ -364,14 +406,20 @@ class Team:
 
     def _hear(self, meanwhile: Callable[[], None]) -> tuple[int, Any]:
         """What is heard next of a rank that is not lost; that it is lost is heard last."""
+        return self._heard.popleft() if self._heard else self._hear_more(meanwhile)
+
+    def _hear_more(
+        self, meanwhile: Callable[[], None], is_answered: Callable[[], bool] = lambda: False
+    ) -> tuple[int, Any]:
+        """What comes in next, or that the disk has answered."""
 
         def look() -> tuple[int, Any] | None:
             meanwhile()
-            return self._look_around()
+            return (MASTER, Answered()) if is_answered() else self._look_around()
 
         while True:
             rank, message = receive(self._comm, MASTER_LONGEST_S, look)
-            if rank in self._watch.others or isinstance(message, Lost):
+            if rank in self._watch.others or isinstance(message, Lost | Answered):
                 self._watch.heard(rank)
                 return rank, message
 
@@ -386,27 +434,25 @@ class Team:
         if lost is None:
             return None
         log.error("rank %d %s: it is lost", lost, why)
-        self.broken = True
+        self._broken = True
         return lost, Lost()
 
     def _dead(self) -> int | None:
         """A rank whose death is known already, if there is one."""
-        if self._store is None or time.monotonic() - self._looked < DEAD_EVERY_S:
-            return None
-        dead = [rank for rank in self._store.dead if rank in self._watch.others]
+        dead = [rank for rank in (self._disk.dead if self._disk else ()) if rank in self._watch.others]
         if not dead:
-            self._looked = time.monotonic()
             return None
         self._watch.forget(dead[0])
         return dead[0]
 
     def _parting(self, rank: int, schedule: Schedule) -> Event:
         """A rank is gone; some of what it had begun may be on disk although it could not say so any more."""
-        assert self._store
-        begun, on_disk = schedule.unfinished(rank), set(self._store.committed)
+        store = self._store
+        assert store
+        begun, on_disk = schedule.unfinished(rank), set(self.ask_disk(lambda: store.committed))
         for cls in begun:
             fate = "was committed" if cls in on_disk else "is given to another"
-            log.warning("class %s %s", self._store.place(cls).name, fate)
+            log.warning("class %s %s", store.place(cls).name, fate)
         return Left(rank, tuple(cls for cls in begun if cls in on_disk))
 
     def _tell_all(self, message: object) -> None:
@@ -497,10 +543,9 @@ def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew], request: StopRequest
         orders = master.orders()
         if not isinstance(orders, Stop):
             crew = crew_of(orders)
-            note.order(crew.store.tombstone(comm.rank).absolute())
             master.tell(Ready(socket.gethostname(), frozenset(os.sched_getaffinity(0))))
             try:
-                _obey(master, crew, lambda: note.identify(f"{name}, {crew.doing},"))
+                _obey(master, crew, name, note)
             finally:
                 usage = crew.usage
                 crew.close()
@@ -511,7 +556,7 @@ def run_worker(comm: Ranks, crew_of: Callable[[Any], Crew], request: StopRequest
     master.leave(usage)
 
 
-def _obey(master: Master, crew: Crew, take_note: Callable[[], None]) -> None:
+def _obey(master: Master, crew: Crew, name: str, note: Note) -> None:
     pause, stopping = SHORTEST_S, False
     while not (stopping and crew.at_rest):
         while message := master.hear():
@@ -520,29 +565,19 @@ def _obey(master: Master, crew: Crew, take_note: Callable[[], None]) -> None:
                 case Stop():
                     stopping = True
                     crew.stop()
-                case Check(classes, owner):
-                    if crew.store.owner != owner:
-                        raise UsageError(
-                            f"{crew.store.path} is not the directory that rank {MASTER} sees; "
-                            "name one on a disk that all hosts share with --store"
-                        )
-                    if classes:
-                        master.tell(Checked(classes, tuple(_sound(master, crew.store, classes))))
+                case Check(classes, run):
+                    crew.join(run)
+                    note.order(crew.store.tombstone(crew.worker.number).absolute())
+                    for cls in classes:
+                        crew.check(cls)
                 case list(instructions):
                     for instruction in instructions:
                         crew.handle(instruction)
-        take_note()
+        note.identify(f"{name}, {crew.doing},")
         pause = min(2 * pause, SOLVING_LONGEST_S if crew.worker.solving else IDLE_LONGEST_S)
         if events := crew.wait(pause):
             master.tell(events)
             pause = SHORTEST_S
-
-
-def _sound(master: Master, store: Store, classes: Sequence[ClassId]) -> Iterator[ClassId]:
-    for cls in classes:
-        master.keep_in_touch()
-        if store.is_sound(cls):
-            yield cls
 
 
 def _failure(error: Exception) -> Failed:

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from queue import Empty, Queue, SimpleQueue
 from time import perf_counter, thread_time
 from typing import Any, Protocol
@@ -20,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.cache import Cache
+from yahtzee_cluster.disk import DISK_TIMEOUT_S, DiskTimeoutError
 from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.schedule import Event, Evicted, Instruction
 from yahtzee_cluster.store import DamagedError, DroppedError, Store, new_values
+from yahtzee_cluster.watch import Watch
 from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write
 
 log = logging.getLogger(__name__)
@@ -67,12 +70,40 @@ class Usage:
         return Usage(**{k: max(v, theirs[k]) if k.endswith("peak_bytes") else v + theirs[k] for k, v in mine.items()})
 
 
+@dataclass(frozen=True)
+class Join:
+    """Make sure that the table is that of the run which this rank is to work for."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Read a class, and hold it against its digest."""
+
+    cls: ClassId
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A class on disk was read; this is whether it is as it was committed."""
+
+    cls: ClassId
+    is_sound: bool
+
+
 class Orders(Protocol):
     """What a worker needs to know before it can do anything."""
 
     @property
+    def directory(self) -> Path:
+        """Where the table is."""
+
+    @property
     def lease_s(self) -> float:
         """A rank that is silent for so long is lost."""
+
+    @property
+    def disk_timeout_s(self) -> float:
+        """A disk that does not answer for so long ends the run."""
 
     def crew(self, rank: int) -> Crew:
         """The crew of one rank."""
@@ -82,7 +113,13 @@ class Crew:
     """A worker with the hands to do its work."""
 
     def __init__(
-        self, problem: Recurrence, store: Store, cache_bytes: int, n_threads: int = 1, number: int = 0
+        self,
+        problem: Recurrence,
+        store: Store,
+        cache_bytes: int,
+        n_threads: int = 1,
+        number: int = 0,
+        disk_timeout_s: float = DISK_TIMEOUT_S,
     ) -> None:
         self.store = store
         self.partition = store.partition
@@ -92,10 +129,11 @@ class Crew:
         self._usage = Usage()
         self._started = perf_counter()
         self._busy_s = 0.0
-        self._events: list[Event] = []
+        self._events: list[Event | Checked] = []
         # A SimpleQueue would wait for ever, were it interrupted by a signal just before its time is over.
-        self._ended: Queue[tuple[Action, Future[tuple[Any, float]]]] = Queue()
-        self._n_running = 0
+        self._ended: Queue[tuple[Join | Check | Action, Future[tuple[Any, float]]]] = Queue()
+        self._n_running = {Load: 0, Solve: 0, Write: 0}
+        self._disk = Watch((Load, Write), disk_timeout_s)
         self._stopping = False
         self._n_threads = n_threads
         self._solvers: SimpleQueue[Solver] = SimpleQueue()
@@ -108,7 +146,16 @@ class Crew:
         """Take an instruction of the master; what comes of it is reported by `wait`."""
         self._carry_out(self.worker.handle(instruction))
 
-    def wait(self, timeout_s: float | None) -> list[Event]:
+    def join(self, run: str) -> None:
+        """Work for this run; that the directory is the one that it has claimed is made sure of in the background."""
+        self.store.run = run
+        self._submit(Load, Join(), partial(self.store.join, run))
+
+    def check(self, cls: ClassId) -> None:
+        """Find out whether a class on disk is as it was committed; `wait` reports it."""
+        self._submit(Load, Check(cls), partial(self.store.is_sound, cls))
+
+    def wait(self, timeout_s: float | None) -> list[Event | Checked]:
         """What has happened, after waiting so long for something to happen."""
         try:
             self._settle(*self._ended.get(timeout=0 if self._events else timeout_s))
@@ -116,6 +163,7 @@ class Crew:
                 self._settle(*self._ended.get_nowait())
         except Empty:
             pass
+        self._miss_the_disk()
         events, self._events = self._events, []
         return events
 
@@ -127,7 +175,7 @@ class Crew:
     @property
     def at_rest(self) -> bool:
         """Whether nothing is going on."""
-        return not self._n_running
+        return not any(self._n_running.values())
 
     @property
     def doing(self) -> str:
@@ -169,12 +217,34 @@ class Crew:
                 work = partial(self._solve, self._block(cls), self._below(cls))
             case Write():
                 work = partial(self.store.write, cls, self._block(cls))
-        future = self._threads[type(action)].submit(_timed, work)
-        self._n_running += 1
+        self._submit(type(action), action, work)
+
+    def _submit(self, kind: type[Action], action: Join | Check | Action, work: Callable[[], object]) -> None:
+        """Have something done in the thread for a kind of action."""
+        future = self._threads[kind].submit(_timed, work)
+        self._n_running[kind] += 1
         future.add_done_callback(lambda ended: self._ended.put((action, ended)))
 
-    def _settle(self, action: Action, ended: Future[tuple[Any, float]]) -> None:
-        self._n_running -= 1
+    def _miss_the_disk(self) -> None:
+        """Give up when nothing that was to be read, or to be written, has been for too long."""
+        for kind in self._disk.others:
+            if not self._n_running[kind]:
+                self._disk.heard(kind)
+        if self._disk.lost() is not None:
+            raise DiskTimeoutError(self.store.path, self._disk.limit_s)
+
+    def _settle(self, action: Join | Check | Action, ended: Future[tuple[Any, float]]) -> None:
+        kind = type(action) if isinstance(action, Action) else Load
+        self._n_running[kind] -= 1
+        self._disk.heard(kind)
+        if isinstance(action, Join):
+            ended.result()
+        elif isinstance(action, Check):
+            self._events.append(Checked(action.cls, ended.result()[0]))
+        else:
+            self._settle_action(action, ended)
+
+    def _settle_action(self, action: Action, ended: Future[tuple[Any, float]]) -> None:
         cls = action.cls
         try:
             result, elapsed_s = ended.result()

@@ -17,10 +17,11 @@ import platform
 import resource
 import sys
 import time
-from collections.abc import Collection, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -51,6 +52,7 @@ from yahtzee_cluster.computation import (
     parse_count,
 )
 from yahtzee_cluster.crew import Crew, Usage
+from yahtzee_cluster.disk import DISK_TIMEOUT_S, DiskTimeoutError
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.forecast import Costs, Scales, needed_bytes
 from yahtzee_cluster.frontier import Frontier, growth
@@ -85,14 +87,15 @@ class Orders:
     cache_bytes: int
     n_threads: int
     lease_s: float
+    disk_timeout_s: float
 
     def crew(self, rank: int) -> Crew:
         """The one that works on it on this rank."""
-        partition = self.problem.partition(self.fixed)
-        needed = needed_bytes(partition)
+        store = Store.of(self.directory, self.problem, self.fixed)
+        needed = needed_bytes(store.partition)
         if needed > self.cache_bytes:  # other hosts may have more
             raise UsageError(f"--cache is too small here: a class of this table needs {megabytes(needed)}")
-        return Crew(self.problem, Store(self.directory, partition), self.cache_bytes, self.n_threads, rank)
+        return Crew(self.problem, store, self.cache_bytes, self.n_threads, rank, self.disk_timeout_s)
 
 
 @dataclass(frozen=True)
@@ -251,6 +254,14 @@ def _parser(command: Command) -> Parser:
         help="a rank that is silent for so long is taken for lost; the others go on without it where the launcher "
         f"lets them (default: {LEASE_S:g})",
     )
+    parser.add_argument(
+        "--disk-timeout",
+        type=parse_count,
+        default=DISK_TIMEOUT_S,
+        metavar="SECONDS",
+        help="how long a disk, or the server that it is on, may take to answer before the run ends "
+        f"(default: {DISK_TIMEOUT_S})",
+    )
     parser.add_argument("--anonymous", action="store_true", help="write into the table neither host nor versions")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser
@@ -263,14 +274,16 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
     """Have the table computed; return what is to be said of it."""
     problem = asked.problem()
     fixed, directory = _where(asked, problem, team.n_workers)
-    team.begin(Orders(problem, fixed, directory, asked.cache_bytes, asked.threads, options.lease))
+    lease_s, disk_timeout_s = options.lease, options.disk_timeout
+    team.begin(Orders(problem, fixed, directory, asked.cache_bytes, asked.threads, lease_s, disk_timeout_s))
     provenance = {} if options.anonymous else _provenance(n_ranks, asked)
     frontier_only = asked.keep != KEEP[0]
 
     def room(partition: Partition, committed: Collection[ClassId]) -> float:
         return SPARE_ROOM * growth(partition, committed, team.n_workers)
 
-    with claim(directory, problem, fixed, provenance, room if frontier_only else None) as store:
+    claimed = claim(directory, problem, fixed, provenance, room if frontier_only else None)
+    with _by_way_of(team, claimed) as store:
         classes = store.partition.classes
         log.info(
             "%s G=%s classes=%d ranks=%d threads=%d cache=%s store=%s",
@@ -285,7 +298,7 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
 
                 def look() -> None:
                     for cls in frontier.passed() if frontier else ():
-                        store.drop(cls)
+                        team.tell_disk(partial(store.drop, cls))
                     progress()
 
                 team.run(schedule, look)
@@ -293,8 +306,9 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
         finally:
             usage = team.dismiss()
         n_computed = len(classes) - len(done)
-        table_sha256 = store.table_digest
-    elapsed_s = time.perf_counter() - STARTED
+        table_sha256 = team.ask_disk(lambda: store.table_digest, stoppable=False)
+        elapsed_s = time.perf_counter() - STARTED
+        result = [] if options.json else team.ask_disk(partial(_result, asked, problem, store), stoppable=False)
     if options.json:
         return json.dumps(
             _summary(asked, problem, fixed, n_ranks, usage, elapsed_s, len(classes), n_computed, table_sha256)
@@ -302,11 +316,27 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
     computed = f"{n_computed} computed now" if n_computed else "all there already"
     report = [f"table      {directory}", f"sha256     {table_sha256}", f"classes    {len(classes)}, {computed}"]
     report.append(f"elapsed    {elapsed_s:.2f} s on {n_ranks} rank{'s' * (n_ranks > 1)}, kernel {usage.kernel_s:.2f} s")
-    try:
-        result = asked.result(problem, store)
-    except DroppedError as error:
-        result = [f"result     {error}"]
     return "\n".join([*report, "", *result]).rstrip("\n")
+
+
+@contextmanager
+def _by_way_of(team: Team | Alone, claimed: AbstractContextManager[Store]) -> Iterator[Store]:
+    """A claim that is made, and given up, in the thread that waits for the disk."""
+    with ExitStack() as stack:
+        stack.callback(partial(_give_up, team, held := ExitStack()))
+        yield team.ask_disk(partial(held.enter_context, claimed))
+
+
+def _give_up(team: Team | Alone, held: ExitStack) -> None:
+    with suppress(DiskTimeoutError):  # the next run finds out that nobody holds the table any more
+        team.ask_disk(held.close, stoppable=False)
+
+
+def _result(asked: Computation, problem: Recurrence, store: Store) -> Sequence[str]:
+    try:
+        return asked.result(problem, store)
+    except DroppedError as error:
+        return [f"result     {error}"]
 
 
 def _verify(asked: Computation) -> str:
@@ -316,7 +346,7 @@ def _verify(asked: Computation) -> str:
     header = read_header(directory)
     if header is None or not header.describes(problem):
         raise UsageError(f"{directory}: holds no table of this; leave out --verify, and it is computed")
-    return verify(problem, Store(directory, problem.partition(header.fixed))).report()
+    return verify(problem, Store.of(directory, problem, header.fixed)).report()
 
 
 def _where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int, Path]:
@@ -332,19 +362,19 @@ def _where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int
 
 def _sound(team: Team | Alone, store: Store, *, frontier_only: bool) -> Sequence[ClassId]:
     """The classes that need not be computed again; what is damaged goes, and what was dropped and is needed."""
-    committed, dropped = store.committed, store.dropped
+    committed, dropped = team.ask_disk(lambda: (store.committed, store.dropped))
     sound = team.check(store, [cls for cls in committed if cls not in dropped])
     if not committed:
         return []
     done, users = set(sound), _users(store.partition)
-    if frontier_only:
-        for cls in reversed(committed):  # whoever reads it comes after it
-            if cls in dropped and users[cls] and done.issuperset(users[cls]) and store.has_digest(cls):
-                done.add(cls)
+    sealed = team.ask_disk(lambda: {cls for cls in dropped if store.has_digest(cls)}) if frontier_only else set()
+    for cls in reversed(committed):  # whoever reads it comes after it
+        if cls in sealed and users[cls] and done.issuperset(users[cls]):
+            done.add(cls)
     for cls in set(committed) - done:
         if cls not in dropped:
             log.warning("class %s is damaged and will be computed again", store.place(cls).name)
-        store.remove(cls)
+        team.ask_disk(partial(store.remove, cls))
     again = len(dropped - done)
     log.info("found=%d damaged=%d dropped=%d", len(done), len(committed) - len(done) - again, again)
     return sorted(done)

@@ -11,6 +11,7 @@ import mmap
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -40,12 +41,13 @@ class Note:
         _write(self._tombstone, os.fsencode(tombstone))
 
     def read(self, how: str) -> None:
-        """Say how the rank died, to whoever is there."""
-        who = _written(self._who).decode(errors="replace") or "a rank that had just been started"
-        print(f"{who} {how}; {RESUMES}", file=sys.stderr, flush=True)
+        """Say how the rank died, to the master first, then to whoever reads stderr, if anybody does."""
         if tombstone := _written(self._tombstone):
             with suppress(OSError):
                 Path(os.fsdecode(tombstone)).touch()
+        who = _written(self._who).decode(errors="replace") or "a rank that had just been started"
+        with suppress(OSError):
+            print(f"{who} {how}; {RESUMES}", file=sys.stderr, flush=True)
 
 
 def guarded(main: Callable[[Note], int]) -> NoReturn:
@@ -58,11 +60,33 @@ def guarded(main: Callable[[Note], int]) -> NoReturn:
         if os.getppid() != guard:
             os._exit(1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {*SIGNALS, signal.SIGCHLD})
-        raise SystemExit(main(note))
+        _leave(_code_of(main, note), guard)
     code = _outcome(rank)
     if code < 0:
         note.read(_death(-code))
     os._exit(code if code >= 0 else 128 - code)
+
+
+def _code_of(main: Callable[[Note], int], note: Note) -> int:
+    try:
+        return main(note)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+
+
+def _leave(code: int, guard: int) -> NoReturn:
+    """End this process, whatever its threads may still be waiting for; MPICH has things to do at exit.
+
+    A guard that is frozen could not tell the launcher, who would wait for it for ever.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.kill(guard, signal.SIGCONT)
+    ctypes.CDLL(None).exit(code)
+    raise AssertionError
 
 
 def _outcome(rank: int) -> int:
@@ -79,7 +103,8 @@ def _outcome(rank: int) -> int:
 
 
 def _death(signum: int) -> str:
-    usual = ", as the system does when memory is short" if signum == signal.SIGKILL else ""
+    shortage = {signal.SIGKILL.value: "memory is short", signal.SIGBUS.value: "/dev/shm is full"}.get(signum)
+    usual = f", as the system does when {shortage}" if shortage else ""
     return f"was killed by {signal.Signals(signum).name}{usual}"
 
 

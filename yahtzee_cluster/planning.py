@@ -292,9 +292,10 @@ def calibrate(problem: Recurrence, asked: Computation) -> Costs:
 
     parent = next(path for path in [*Path(asked.store or "runs").absolute().parents] if path.is_dir())
     with tempfile.TemporaryDirectory(dir=parent) as directory:
-        store = Store(Path(directory), partition)
+        store = Store(Path(directory), partition, key=b"", run="calibration")
         whole = Block(members, starts, new_values(int(starts[-1])))
         whole.values[:] = 0.5
+        store.begin_run()
         store.prepare()
         commit_s = _seconds(lambda: store.write(ClassId(0), Block(members[:0], starts[:1], new_values(0))))
         write_s = _seconds(lambda: store.write(middle, whole))

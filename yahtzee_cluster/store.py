@@ -1,7 +1,11 @@
 """Tables on disk: one Zarr group for a table, one array for a class. The only module that knows Zarr.
 
 A class is written aside, made durable, and renamed into its place, so it is there as a whole or not at all.
-Its metadata carry the digest of its entries: a class whose bytes do not match its digest counts as not there.
+Its metadata carry the digest of its entries, the checksums of its chunks, and a seal that binds both to the place of
+the class and to the identity of the table: a class that does not match counts as damaged, whoever put it there.
+
+Every run has a token, and writes below a directory of that name only. Renaming out of that directory is what commits
+a class or takes one away, so a run whose table was removed or taken over changes nothing any more.
 
 The digest of a table is the sum, modulo 2^256, of the SHA-256 of every subset (its number and its entries, as
 little-endian bytes).
@@ -14,6 +18,7 @@ import errno
 import fcntl
 import hashlib
 import json
+import logging
 import mmap
 import os
 import re
@@ -38,14 +43,17 @@ from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable, s
 from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.recurrence import Block, Recurrence
 
-FORMAT = 1
+log = logging.getLogger(__name__)
+
+FORMAT = 2
 CHUNK_VALUES = 1 << 17
 """What one row is read with, at most: 1 MiB."""
 HUGE_BYTES = 1 << 21
 """From here on memory is asked for in huge pages, which come several times as fast."""
 SHARD = "c.0"
-DROPPED = "dropped"
 """The one file with values that a class has."""
+DROPPED = "dropped"
+"""Marks a class whose values were, or are about to be, taken off the disk on purpose."""
 Memory = Callable[[int], NDArray[np.float64]]
 """What room for so many values comes from."""
 Growth = Callable[[Partition, Collection[ClassId]], float]
@@ -58,6 +66,17 @@ MAX_DEPTH = 16
 MAX_ELEMENTS = 62
 """Subsets are signed integers of 64 bits."""
 
+NO_DAMAGE = {
+    *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT),
+    *(errno.ENOTCONN, errno.EINTR, errno.EAGAIN),
+}
+"""These say that a file cannot be read by this process, or just now; not that there is anything wrong with it."""
+NOWHERE = {
+    *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL),
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+}
+"""These say of a directory to be made or locked that it can never be had."""
+
 LOCK = ".lock"
 LOCK_TRIES = 3
 ASIDE = ".partial"
@@ -66,6 +85,7 @@ CLASSES = "classes"
 INDEX = "index"
 HEADER = "yahtzee_cluster"
 DIGEST = "sha256"
+CHECKSUMS = "crc32c"
 SEAL = "seal"
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What may come of reading metadata that somebody has damaged."""
@@ -85,6 +105,18 @@ class DroppedError(DamagedError):
 
 class StoreRefusedError(UsageError):
     """The directory cannot take the table that was asked for."""
+
+
+class ReplacedError(StoreError):
+    """The directory is not that of this run any more, or the run of this rank has ended."""
+
+    def __init__(self, path: Path, what: str = "was removed, or taken over by another run, while this one wrote it"):
+        super().__init__(path, what)
+        self.path = path
+        self.what = what
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}; nothing more is written"
 
 
 @dataclass(frozen=True)
@@ -113,57 +145,105 @@ class Header:
 
 
 class Store:
-    """The classes of a table on disk, as any rank sees them."""
+    """The classes of a table on disk, as any rank sees them; `run` is the token of the run that may write them."""
 
-    def __init__(self, path: Path, partition: Partition) -> None:
+    def __init__(self, path: Path, partition: Partition, key: bytes, run: str = "") -> None:
         self.path = path
         self.partition = partition
+        self.run = run
+        self._key = key
         self._classes = path / CLASSES
         self._token = secrets.token_hex(8)
+        self._heeds_lock = False
+
+    @classmethod
+    def of(cls, path: Path, problem: Recurrence, fixed: int, run: str = "") -> Store:
+        """The table of a problem in a directory, cut by a fixed set."""
+        return cls(path, problem.partition(fixed), table_key(problem, fixed), run)
 
     def place(self, cls: ClassId) -> Path:
         """Where a class is found: under its layer, and its part of the fixed set in hexadecimal digits."""
         return self._classes / f"{self.partition.layer(cls):02}-{self.partition.part(cls):x}"
 
+    # ------------------------------------------------------------------------------------------------ the run
+
+    def begin_run(self) -> None:
+        """Make the directory that this run writes in."""
+        for _ in range(LOCK_TRIES):
+            (self.path / ASIDE).mkdir(exist_ok=True)
+            with suppress(FileNotFoundError):  # a run that ends just now has taken `.partial` away
+                (self.path / ASIDE / self.run).mkdir()
+                return
+        raise StoreRefusedError(f"{self.path}: other runs come and go here; try again")
+
     def prepare(self) -> None:
-        """Make the directories that classes are written into, and sweep what another run has left there."""
-        (self.path / ASIDE).mkdir(exist_ok=True)
-        self.sweep()
+        """Make the directory of the classes, and sweep what other runs have left unfinished."""
+        with self._own() as own:
+            for left in _names_in(self.path / ASIDE) - {self.run}:
+                self._discard(own, f"../{left}")
         self._classes.mkdir(exist_ok=True)
 
-    def sweep(self) -> None:
-        """Take away what was written and not committed."""
-        for left in (self.path / ASIDE).iterdir():
-            with suppress(FileNotFoundError):  # a rank that outlives its run has just committed it
-                self._discard(left)
+    def end_run(self, lock: IO[bytes]) -> None:
+        """Give the table free, and take away what was not committed; nothing of another run that has taken it over.
+
+        The lock goes by way of this run's own directory: where that is gone, the file of that name is another run's.
+        Where a table was half begun, `.partial` stays, and tells the next run that the rest may go.
+        """
+        with suppress(OSError, ReplacedError), self._own() as own:  # OSError: a rank that outlives the run writes on
+            os.rename(f"../../{LOCK}", LOCK, src_dir_fd=own, dst_dir_fd=own)
+            lock.close()  # NFS keeps a file that is open under another name
+            shutil.rmtree(self.path / ASIDE / self.run)
+            names = _names_in(self.path)
+            if METADATA in names or not names & {CLASSES, INDEX}:
+                (self.path / ASIDE).rmdir()
+
+    def join(self, run: str) -> None:
+        """Write for a run that has claimed this directory; refuse a directory that it has not claimed."""
+        self.run = run
+        try:
+            with self._own() as own:
+                self._heeds_lock = _is_held(own)
+        except ReplacedError:
+            raise StoreRefusedError(
+                f"{self.path} is not the directory that the master sees; name one on a disk that all hosts share "
+                "with --store"
+            ) from None
+        if not self._heeds_lock:
+            log.warning("%s: locks made on another host are not seen here: keep other runs off it", self.path)
 
     def tombstone(self, worker: int) -> Path:
-        """What is put here for the master to see when a worker has died."""
-        return self.path / ASIDE / f"{DEAD}{worker}"
+        """The file that is made when a worker of this run has died, for the master to see."""
+        return self.path / ASIDE / self.run / f"{DEAD}{worker}"
 
-    @property
     def dead(self) -> list[int]:
-        """The workers that have died in this run, as far as somebody could say so."""
+        """The workers of this run that have died, as far as is known; an error if the table is not this run's."""
+        with self._own() as own:
+            stones = [entry.name.removeprefix(DEAD) for entry in os.scandir(own) if entry.name.startswith(DEAD)]
+        return sorted(int(number) for number in stones if number.isdecimal())
+
+    @contextmanager
+    def _own(self) -> Iterator[int]:
+        """The directory of this run, open; everything is renamed into or out of it.
+
+        Relative to it, `../../classes` is the same table's, wherever that has been moved; once it was removed,
+        nothing can be made in it.
+        """
+        assert self.run
         try:
-            stones = [path.name for path in (self.path / ASIDE).glob(f"{DEAD}*")]
-        except OSError:
-            return []
-        return sorted(int(number) for name in stones if (number := name.removeprefix(DEAD)).isdecimal())
+            with _folder(self.path, ASIDE, self.run) as own:
+                yield own
+        except (FileNotFoundError, NotADirectoryError):
+            if not (self.path / ASIDE / self.run).is_dir():
+                raise ReplacedError(self.path) from None
+            raise
+
+    # ---------------------------------------------------------------------------------------------- the table
 
     def start(self, subset: int) -> int:
         """Where the entries of a subset start in its class."""
         cls = self.partition.class_of(subset)
         at = int(np.searchsorted(self.partition.members(cls), subset))
         return int(self.partition.starts(cls)[at])
-
-    @property
-    def owner(self) -> str:
-        """What the run that writes the table says of itself, as it is seen from here."""
-        try:
-            with _opened(self.path, LOCK) as file:
-                return _owner(file)
-        except OSError:
-            return "nobody"
 
     @property
     def committed(self) -> list[ClassId]:
@@ -177,33 +257,38 @@ class Store:
 
     def write(self, cls: ClassId, block: Block) -> None:
         """Commit a class: from here on it is on disk for good."""
-        shape = Shape.of(len(block.values))
-        aside = self.path / ASIDE / f"{self.place(cls).name}.{self._token}"
-        aside.mkdir()
-        try:
-            with (aside / SHARD).open("wb") as file:
-                checksums = shape.write(file, block.values)
-            (aside / METADATA).write_bytes(shape.metadata(f"{digest(block):064x}", self._seal(cls, checksums)))
-            _make_durable(aside)
-            aside.rename(self.place(cls))
-        except OSError as error:
-            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:  # those mean that somebody else was first
-                raise
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
-        _sync(self._classes)
+        shape, name = Shape.of(len(block.values)), self.place(cls).name
+        aside = f"{name}.{self._token}"
+        with self._own() as own:
+            os.mkdir(aside, dir_fd=own)
+            try:
+                with _below(own, aside) as folder:
+                    with _created(SHARD, folder) as file:
+                        checksums = shape.write(file, block.values)
+                    metadata = self._metadata(cls, f"{digest(block):064x}", checksums)
+                    with _created(METADATA, folder) as file:
+                        file.write(metadata)
+                    os.fsync(folder)
+                if self._heeds_lock and not _is_held(own):
+                    raise ReplacedError(self.path, "is held by no run: the one that this rank belongs to has ended")
+                os.rename(aside, f"../../{CLASSES}/{name}", src_dir_fd=own, dst_dir_fd=own)
+            except OSError as error:
+                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                    raise
+                if _content(self.path, CLASSES, name, METADATA) != metadata:  # else somebody was first with the same
+                    raise self._damaged(cls, "it has come while this run computed it, and is not the same") from error
+            finally:
+                shutil.rmtree(aside, ignore_errors=True, dir_fd=own)
+            with _below(own, "..", "..", CLASSES) as classes:
+                os.fsync(classes)
 
     def read(self, cls: ClassId) -> NDArray[np.float64]:
-        """Read all entries of a class."""
-        values, checksums = self._read(cls, 0, self.partition.n_values[cls], new_values)
-        if self._stated(cls)[1] != self._seal(cls, checksums):
-            raise self._damaged(cls, "its values are not those that were committed here")
-        return values
+        """Read all entries of a class, chunk by chunk held against the checksums that its seal covers."""
+        return self._read(cls, 0, self.partition.n_values[cls], new_values)
 
     def row(self, cls: ClassId, start: int, stop: int) -> NDArray[np.float64]:
-        """Read a few entries of a class."""
-        values = self._read(cls, start, stop, np.empty)[0].copy()  # of its chunk, which may go
-        self.digest(cls)  # makes sure that this is where the values lie
+        """Read a few entries of a class; their chunks are held against the checksums that its seal covers."""
+        values = self._read(cls, start, stop, np.empty).copy()  # of its chunk, which may go
         if np.isnan(values).any():
             raise self._damaged(cls, "some of its values are missing")
         return values
@@ -220,20 +305,22 @@ class Store:
             return False
         return True
 
-    def _seal(self, cls: ClassId, checksums: bytes) -> str:
-        """What binds the chunks of a class to each other and to its place, and costs nothing."""
-        return _checksum(self.place(cls).name.encode(), checksums).hex()
+    def _metadata(self, cls: ClassId, digest: str, checksums: bytes) -> bytes:
+        """The metadata of a class with these values; the seal binds them to the table and to their place in it."""
+        name = self.place(cls).name.encode()
+        seal = hashlib.sha256(b"\0".join([self._key, name, bytes.fromhex(digest), checksums])).hexdigest()
+        return Shape.of(self.partition.n_values[cls]).metadata({DIGEST: digest, CHECKSUMS: checksums.hex(), SEAL: seal})
 
-    def _stated(self, cls: ClassId) -> tuple[str, str]:
-        """The digest and the seal of a class, from metadata that are to the letter what they should be."""
+    def _stated(self, cls: ClassId) -> tuple[str, bytes]:
+        """The digest of a class and the checksums of its chunks, from metadata that are to the letter as sealed."""
         try:
             text = _content(self.path, CLASSES, self.place(cls).name, METADATA)
         except (OSError, ValueError) as error:
-            raise self._damaged(cls, f"its metadata are damaged: {error}") from error
-        found = re.search(rb'"([0-9a-f]{64})", "seal": "([0-9a-f]{8})"', text)
-        stated = (found[1].decode(), found[2].decode()) if found else ("", "")
-        if text != Shape.of(self.partition.n_values[cls]).metadata(*stated):
-            raise self._damaged(cls, "its metadata are damaged")
+            raise self._unreadable(cls, error, "its metadata are damaged: ") from error
+        found = re.search(rb'"([0-9a-f]{64})", "crc32c": "((?:[0-9a-f]{8})+)"', text)
+        stated = (found[1].decode(), bytes.fromhex(found[2].decode())) if found else ("", b"")
+        if text != self._metadata(cls, *stated):
+            raise self._damaged(cls, "its metadata are damaged, or those of another table")
         return stated
 
     def block(self, cls: ClassId) -> Block:
@@ -243,16 +330,23 @@ class Store:
             raise self._damaged(cls, "its values do not match its digest")
         return block
 
-    def _read(self, cls: ClassId, start: int, stop: int, memory: Memory) -> tuple[NDArray[np.float64], bytes]:
+    def _read(self, cls: ClassId, start: int, stop: int, memory: Memory) -> NDArray[np.float64]:
+        checksums = self._stated(cls)[1]
         try:
             with _opened(self.path, CLASSES, self.place(cls).name, SHARD) as file:
-                return Shape.of(self.partition.n_values[cls]).read(file, start, stop, memory)
+                return Shape.of(self.partition.n_values[cls]).read(file, start, stop, memory, checksums)
         except (OSError, ValueError) as error:
-            raise self._damaged(cls, error) from error
+            raise self._unreadable(cls, error) from error
+
+    def _unreadable(self, cls: ClassId, error: OSError | ValueError, what: str = "") -> StoreError:
+        """What to say of a class that cannot be read; it is damaged, unless the error says nothing of the class."""
+        if isinstance(error, OSError) and error.errno in NO_DAMAGE:
+            return StoreError(f"{self.place(cls)}: cannot be read: {error.strerror}")
+        return self._damaged(cls, f"{what}{error}")
 
     def _damaged(self, cls: ClassId, problem: object) -> DamagedError:
         place = self.place(cls)
-        if (place / DROPPED).exists():
+        if (place / DROPPED).exists() and not (place / SHARD).exists():
             return DroppedError(f"{place}: was dropped when nothing to come read it; run its job with --keep all")
         if not place.exists():
             return DamagedError(f"{place}: is not there: the table is not finished; run its job again, and it goes on")
@@ -263,29 +357,38 @@ class Store:
         return StoreError(f"{self.place(cls)}: holds values that cannot be; compute the table anew, elsewhere")
 
     def drop(self, cls: ClassId) -> None:
-        """Take the values of a class off the disk, and leave its digest: nothing to come reads them."""
-        with _folder(self.path, CLASSES, self.place(cls).name) as folder:
-            os.close(_open_plain(DROPPED, os.O_WRONLY | os.O_CREAT, folder))  # who lost his values without is damaged
+        """Take the values of a class off the disk, and leave its digest: nothing to come reads them.
+
+        The mark is on the disk for good before the values go: who has lost his values without it is damaged.
+        """
+        name = self.place(cls).name
+        with self._own() as own, _below(own, "..", "..", CLASSES, name) as folder:
+            os.close(_open_plain(DROPPED, os.O_WRONLY | os.O_CREAT, folder))
+            os.fsync(folder)
             with suppress(FileNotFoundError):
-                os.unlink(SHARD, dir_fd=folder)
+                os.rename(SHARD, f"{name}.{DROPPED}", src_dir_fd=folder, dst_dir_fd=own)
+                os.unlink(f"{name}.{DROPPED}", dir_fd=own)
 
     @property
     def dropped(self) -> set[ClassId]:
         """The classes that were on disk once, and of which only their digests are left."""
-        return {cls for cls in self.committed if (self.place(cls) / DROPPED).exists()}
+        places = {cls: self.place(cls) for cls in self.committed}
+        return {cls for cls, at in places.items() if (at / DROPPED).exists() and not (at / SHARD).exists()}
 
     def remove(self, cls: ClassId) -> None:
         """Take a class off the disk, as a whole."""
-        self._discard(self.place(cls))
+        with self._own() as own:
+            self._discard(own, f"../../{CLASSES}/{self.place(cls).name}")
 
-    def _discard(self, path: Path) -> None:
+    def _discard(self, own: int, path: str) -> None:
         """Delete something, all of it at once for whoever might look at it or rename it meanwhile."""
-        aside = self.path / ASIDE / f"{self._token}.removed"
-        path.rename(aside)
-        if aside.is_dir() and not aside.is_symlink():
-            shutil.rmtree(aside)
-        else:
-            aside.unlink()
+        aside = f"{self._token}.removed"
+        with suppress(FileNotFoundError):  # a rank that outlives its run has just renamed it
+            os.rename(path, aside, src_dir_fd=own, dst_dir_fd=own)
+            if stat.S_ISDIR(os.stat(aside, dir_fd=own, follow_symlinks=False).st_mode):
+                shutil.rmtree(aside, dir_fd=own)
+            else:
+                os.unlink(aside, dir_fd=own)
 
     def is_sound(self, cls: ClassId) -> bool:
         """Whether the bytes of a class are those that were committed."""
@@ -299,6 +402,12 @@ class Store:
     def table_digest(self) -> str:
         """The digest of the whole table, when all of it is on disk."""
         return f"{sum(self.digest(cls) for cls in self.partition.classes) % 2**256:064x}"
+
+
+def table_key(problem: Recurrence, fixed: int) -> bytes:
+    """What every class of a table is sealed with: the format, all that its values depend on, and how it is cut."""
+    header = Header(problem.identity, problem.element_names, fixed, {})
+    return hashlib.sha256(_json(header.stated).encode()).digest()
 
 
 def new_values(n_values: int) -> NDArray[np.float64]:
@@ -329,7 +438,7 @@ class Shape:
         n_chunks = max(1, -(-n_values // CHUNK_VALUES))
         return cls(n_values, n_chunks, max(1, -(-n_values // n_chunks)))
 
-    def metadata(self, digest: str, seal: str) -> bytes:
+    def metadata(self, attributes: Mapping[str, str]) -> bytes:
         """The metadata of the array, as Zarr's specification has them."""
         little, crc = {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}
         sharding = {
@@ -347,7 +456,7 @@ class Shape:
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
             "fill_value": "NaN",
             "codecs": [{"name": "sharding_indexed", "configuration": sharding}],
-            "attributes": {DIGEST: digest, SEAL: seal},
+            "attributes": attributes,
         }
         return json.dumps(metadata).encode()
 
@@ -364,8 +473,8 @@ class Shape:
         file.write(self._index)
         return checksums
 
-    def read(self, file: IO[bytes], start: int, stop: int, memory: Memory) -> tuple[NDArray[np.float64], bytes]:
-        """Read some values from the shard, and the checksums of their chunks.
+    def read(self, file: IO[bytes], start: int, stop: int, memory: Memory, checksums: bytes) -> NDArray[np.float64]:
+        """Read some values from the shard, whose chunks should have these checksums.
 
         Complain of any byte that is wrong in these chunks, or in the index.
         """
@@ -375,22 +484,23 @@ class Shape:
         n_read = max(-(-stop // self.chunk) - first, 1)  # a class without values has a chunk as well
         values = memory(min((first + n_read) * self.chunk, self.n_values) - first * self.chunk)
         file.seek(first * self._chunk_bytes)
-        checksums = b""
-        for at in range(0, n_read * self.chunk, self.chunk):
-            checksums += self._read_chunk(file, values[at : at + self.chunk], first * self.chunk + at)
+        for n in range(n_read):
+            chunk = values[n * self.chunk : (n + 1) * self.chunk]
+            self._read_chunk(file, chunk, first + n, checksums[4 * (first + n) :][:4])
         file.seek(self.n_chunks * self._chunk_bytes)
         if file.read() != self._index:
             raise ValueError("its index of chunks is damaged")
-        return values[start - first * self.chunk : stop - first * self.chunk], checksums
+        return values[start - first * self.chunk : stop - first * self.chunk]
 
-    def _read_chunk(self, file: IO[bytes], values: NDArray[np.float64], start: int) -> bytes:
+    def _read_chunk(self, file: IO[bytes], values: NDArray[np.float64], number: int, stated: bytes) -> None:
         n_read = file.readinto(values)  # type: ignore[attr-defined]
         chunk = _bytes_of(values)
         padding = file.read(len(self._padding(chunk)))
         checksum = _checksum(chunk, padding)
         if n_read != len(chunk) or file.read(4) != checksum:
-            raise ValueError(f"its chunk from value {start} on is damaged")
-        return checksum
+            raise ValueError(f"its chunk {number} is damaged")
+        if checksum != stated:
+            raise ValueError(f"its chunk {number} is not the one that was committed here")
 
     def _padding(self, chunk: NDArray[np.uint8]) -> bytes:
         return np.full(self.chunk - len(chunk) // 8, np.nan, "<f8").tobytes()
@@ -446,7 +556,10 @@ def read_header(path: Path) -> Header | None:
         return None
     try:
         if stored["format"] != FORMAT:
-            raise StoreError(f"{path}: has format {shown(stored['format'])}; this version reads format {FORMAT}")
+            raise StoreRefusedError(
+                f"{path}: has format {shown(stored['format'])}, and this version reads and writes format {FORMAT}; "
+                "compute the table again, in another directory or after removing this one"
+            )
         return _header(stored)
     except UNREADABLE as error:
         raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
@@ -485,31 +598,43 @@ def claim(
     Without provenance, nothing on disk says where it runs. Where not all is kept, `growth` knows what it takes.
     """
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        if not (read_header(path) or _is_ours(path)):
+        _make_directory(path)
+        if not (_is_ours(path) or read_header(path)):  # in this order: a run may just be beginning the table
             raise StoreRefusedError(f"{path}: holds other things; name an empty or a new directory with --store")
-        with _lock(path / LOCK, _who(named=bool(provenance))):
-            store = Store(path, problem.partition(fixed))
-            header = read_header(path)
-            if header is None:
-                metadata = _first_metadata(path, problem, fixed, provenance)
-                _check_room(store, growth, begun=False)
-            else:
-                _compare(path, header, problem, fixed)
+        with _locked(path / LOCK, _who(named=bool(provenance))) as lock:
+            store = Store.of(path, problem, fixed, run=secrets.token_hex(8))
+            store.begin_run()
             try:
-                store.prepare()
+                header = read_header(path)
                 if header is None:
+                    metadata = _first_metadata(path, problem, fixed, provenance)
+                    _check_room(store, growth, begun=False)
+                    store.prepare()
                     _begin(store, problem, metadata)
                 else:
+                    _compare(path, header, problem, fixed)
+                    store.prepare()
                     _check_room(store, growth, begun=True)
                 yield store
             finally:
-                with suppress(OSError):  # as when a rank that outlives the run writes on
-                    store.sweep()
-                    (path / ASIDE).rmdir()
+                store.end_run(lock)
     except OSError as error:
-        where = printable(str(error.filename or path))
+        named = isinstance(error.filename, str | Path) and Path(error.filename).is_absolute()
+        where = printable(str(error.filename if named else path))
         raise StoreError(f"{where}: {error.strerror or error}") from error
+
+
+def _make_directory(path: Path) -> None:
+    """Make the directory of a table, and refuse a path that can have none."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)):
+        raise StoreRefusedError(f"{path}: is an address; name a directory on a disk that all hosts share with --store")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno not in NOWHERE:
+            raise
+        what = "Not a directory" if error.errno == errno.EEXIST else error.strerror
+        raise StoreRefusedError(f"{short(str(path))}: {what}; name another directory with --store") from error
 
 
 def _check_room(store: Store, growth: Growth | None, *, begun: bool) -> None:
@@ -547,19 +672,19 @@ def _begin(store: Store, problem: Recurrence, metadata: bytes) -> None:
     import zarr
 
     partition, path = store.partition, store.path
-    aside = path / ASIDE / INDEX
+    aside = path / ASIDE / store.run
     index = zarr.create_group(
-        zarr.storage.LocalStore(aside),  # a plain name might be taken for an address
+        zarr.storage.LocalStore(aside / INDEX),  # a plain name might be taken for an address
         attributes={"about": "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"},
     )
     for name, column in _index_columns(problem, partition).items():
         index.create_array(name, data=column)
     if (path / INDEX).exists():
-        (path / INDEX).rename(path / ASIDE / "index.old")
-    aside.rename(path / INDEX)
-    _write_group(path / CLASSES, path / ASIDE, _group({}))
+        (path / INDEX).rename(aside / "index.old")
+    (aside / INDEX).rename(path / INDEX)
+    _write_group(path / CLASSES, aside, _group({}))
     _make_durable(path / INDEX)
-    _write_group(path, path / ASIDE, metadata)
+    _write_group(path, aside, metadata)
 
 
 def _group(attributes: dict[str, Any]) -> bytes:
@@ -621,7 +746,7 @@ def _refuse_links(path: Path) -> None:
 
 def _is_ours(path: Path) -> bool:
     """Whether a directory without a header is empty, or holds what is left of a table that was never begun."""
-    names = {entry.name for entry in path.iterdir()} - {LOCK}
+    names = _names_in(path) - {LOCK}
     if not names:
         return True
     begun = ASIDE in names and names <= {ASIDE, CLASSES, INDEX}
@@ -629,11 +754,16 @@ def _is_ours(path: Path) -> bool:
 
 
 @contextmanager
-def _lock(path: Path, owner: str) -> Iterator[None]:
-    """Hold a file for this run alone; the operating system lets go of it however the run ends."""
+def _locked(path: Path, owner: str) -> Iterator[IO[bytes]]:
+    """A file that is locked for this run alone; the operating system lets go of it however the run ends."""
     n_tries = 0
     while True:
-        file = open(path, "a+b", opener=_open_plain)  # noqa: SIM115  # it is given up where the lock is
+        try:
+            file = open(path, "a+b", opener=_open_plain)  # noqa: SIM115  # it is given up where the lock is
+        except OSError as error:
+            if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
+                raise
+            raise StoreRefusedError(f"{path.parent}: cannot be written to: {error.strerror}") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -650,14 +780,23 @@ def _lock(path: Path, owner: str) -> Iterator[None]:
     with file:
         if os.fstat(file.fileno()).st_nlink > 1:
             raise StoreRefusedError(f"{path}: is the same file as one elsewhere; remove it here")
-        try:
-            file.truncate(0)
-            file.write(owner.encode())
-            file.flush()
-            os.fsync(file.fileno())  # on whatever host, those who work for this run look for it
-            yield
-        finally:
-            path.unlink(missing_ok=True)
+        file.truncate(0)
+        file.write(owner.encode())
+        file.flush()
+        os.fsync(file.fileno())  # whoever is refused, on whatever host, reads who it is
+        yield file
+
+
+def _is_held(own: int) -> bool:
+    """Whether the run that this directory belongs to still holds its table."""
+    try:
+        with _below(own, "..", "..") as root, open(LOCK, "rb", opener=partial(_open_plain, dir_fd=root)) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
 
 
 def _who(named: bool) -> str:
@@ -702,6 +841,17 @@ def _folder(root: Path, *names: str) -> Iterator[int]:
     """A directory below another one, on a way without links."""
     at = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
+        with _below(at, *names) as folder:
+            yield folder
+    finally:
+        os.close(at)
+
+
+@contextmanager
+def _below(folder: int, *names: str) -> Iterator[int]:
+    """The same, from a directory that is open."""
+    at = os.dup(folder)
+    try:
         for name in names:
             below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
             os.close(at)
@@ -709,6 +859,15 @@ def _folder(root: Path, *names: str) -> Iterator[int]:
         yield at
     finally:
         os.close(at)
+
+
+@contextmanager
+def _created(name: str, folder: int) -> Iterator[IO[bytes]]:
+    """A new file, which is on the disk for good when it is closed."""
+    with open(name, "xb", opener=partial(os.open, mode=0o666, dir_fd=folder)) as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _opened(root: Path, *names: str) -> IO[bytes]:
@@ -724,6 +883,10 @@ def _open_plain(path: str, flags: int, dir_fd: int | None = None) -> int:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "Not a regular file", path)
     return descriptor
+
+
+def _names_in(folder: Path) -> set[str]:
+    return {entry.name for entry in folder.iterdir()}
 
 
 def _content(root: Path, *names: str) -> bytes:

@@ -30,7 +30,7 @@ class Table:
         self.problem = problem
         self.rules = problem.rules
         self.objective: str = problem.identity["objective"]
-        self.store = Store(path, problem.partition(fixed))
+        self.store = Store.of(path, problem, fixed)
 
     @property
     def target(self) -> int:
@@ -162,7 +162,7 @@ def open_store(path: str | Path) -> tuple[Scorecards | Race, Store]:
     problem = _problem(header.identity, str(path))
     if not header.describes(problem):
         raise StoreError(f"{printable(str(path))}: its zarr.json is damaged: its header contradicts itself")
-    return problem, Store(path, problem.partition(header.fixed))
+    return problem, Store.of(path, problem, header.fixed)
 
 
 def _problem(identity: dict[str, Any], source: str) -> Scorecards | Race:

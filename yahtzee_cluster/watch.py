@@ -5,8 +5,9 @@ Only time counts in which this process was awake itself: after a whole job was s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from time import monotonic
+from typing import Generic, TypeVar
 
 AWAKE_S = 1.0
 """Whoever looks less often than this was not awake in between."""
@@ -15,10 +16,13 @@ SPEAK_TIMES = 4
 """Everybody speaks so often in the time in which nobody may be silent."""
 
 
-class Watch:
+Other = TypeVar("Other", bound=Hashable)
+
+
+class Watch(Generic[Other]):
     """How long some others have been silent; whoever is lost is watched no more."""
 
-    def __init__(self, others: Iterable[int], limit_s: float = LEASE_S) -> None:
+    def __init__(self, others: Iterable[Other], limit_s: float = LEASE_S) -> None:
         self.limit_s = limit_s
         self._looked = monotonic()
         self._awake_s = 0.0
@@ -26,20 +30,24 @@ class Watch:
         self._spoke = 0.0
 
     @property
-    def others(self) -> list[int]:
+    def others(self) -> list[Other]:
         """Those who are not lost."""
         return list(self._heard)
 
-    def heard(self, other: int) -> None:
+    def heard(self, other: Other) -> None:
         """One of them has said something."""
         if other in self._heard:
             self._heard[other] = self._awake_s
 
-    def forget(self, other: int) -> None:
+    def forget(self, other: Other) -> None:
         """Watch one of them no more."""
         del self._heard[other]
 
-    def lost(self) -> int | None:
+    def silence(self, other: Other) -> float:
+        """For how long one of them has said nothing."""
+        return self._awake_s - self._heard[other]
+
+    def lost(self) -> Other | None:
         """One who has been silent for too long, if there is one."""
         now = monotonic()
         self._awake_s += min(now - self._looked, AWAKE_S)
