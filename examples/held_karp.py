@@ -83,17 +83,14 @@ class Tours(Recurrence):
             known = before.values.reshape(-1, size - 1)[np.searchsorted(before.subsets, others)]
             ways[having, at] = (known + between[cities(others, size - 1), last]).min(axis=1)
 
-    def judged(self, subset: int, entries: Callable[[int], Values]) -> Sequence[float]:
-        """One city after the other, as one would write it down."""
+    def judged(self, subset: int, at: int, entries: Callable[[int], Values]) -> float:
+        """One city before the last after the other, as one would write it down."""
         here = [city for city in range(len(self.element_names)) if subset >> city & 1]
         if len(here) < 2:
-            return [float(self.distances[0][city + 1]) for city in here] or [0.0]
-        found = []
-        for last in here:
-            before = [city for city in here if city != last]
-            known = zip(before, entries(subset ^ 1 << last).tolist(), strict=True)
-            found.append(min(way + self.distances[city + 1][last + 1] for city, way in known))
-        return found
+            return float(self.distances[0][here[0] + 1]) if here else 0.0
+        last = here.pop(at)
+        known = zip(here, entries(subset ^ 1 << last).tolist(), strict=True)
+        return float(min(way + self.distances[city + 1][last + 1] for city, way in known))
 
 
 def cities(subsets: Subsets, size: int) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beowulf import MAPPED
 from conftest import SMALL
-from launch import MPIRUN, PERMITTED, YACHT_SHA256, descendants, mpirun, started
+from launch import IS_HYDRA, MPIRUN, PERMITTED, YACHT_SHA256, descendants, mpirun, started
 
 from yahtzee_cluster.job import Job
 
@@ -160,17 +162,23 @@ REFUSED = {
     "cache at all": (["--rules", "yacht", "--cache", "1KB"], "no G makes it fit, and none needs less than --cache 1MB"),
     "job": (["--job", "none.toml"], "none.toml: cannot be read: No such file or directory"),
     "flag": (["--targt", "3"], "unrecognized arguments: --targt 3; see --help"),
-    "store": (["--store", "/dev/null/x"], "/dev/null/x: Not a directory"),
+    "store": (["--store", "/dev/null/x"], "/dev/null/x: Not a directory; name another directory with --store"),
+    "store that is a file": (
+        ["--store", "/dev/null"],
+        "/dev/null: Not a directory; name another directory with --store",
+    ),
+    "store of no name": (["--store", ""], "store: expected a directory, found nothing; is a variable unset?"),
+    "store that is an address": (["--store", "s3://bucket/x"], "s3://bucket/x: is an address; name a directory on a "),
 }
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_refusals(name: str, tmp_path: Path) -> None:
-    """Bad input is one line that says what was expected, code 2 (a store that fails: 1), with and without mpirun."""
+    """Bad input is one line that says what was expected, code 2, with and without mpirun."""
     flags, expected = REFUSED[name]
     program = [*RUN, *(["--store", str(tmp_path)] if "--store" not in flags else []), *flags]
     for result in (alone(*program), mpirun(3, program)):
-        assert (result.returncode, result.stdout) == (1 if name == "store" else 2, "")
+        assert (result.returncode, result.stdout) == (2, "")
         lines = [line for line in result.stderr.splitlines() if "yahtzee_cluster.run: " in line]
         assert len(lines) == 1
         assert expected in lines[0]
@@ -182,6 +190,32 @@ def test_ranks_that_do_not_find_each_other() -> None:
     result = alone(*YACHT, OMPI_COMM_WORLD_SIZE="3")
     assert result.returncode == 2
     assert "OMPI_COMM_WORLD_SIZE says that 3 ranks were started, but they do not find each other" in result.stderr
+
+
+SMALL_SHM = """
+mount -t tmpfs -o size=$1 none /dev/shm && head -c $2 /dev/zero > /dev/shm/ballast && shift 2 && exec "$@"
+"""
+
+
+@pytest.mark.skipif(not IS_HYDRA, reason="what other MPIs need of it is not known")
+@pytest.mark.parametrize(
+    ("size", "taken", "n_ranks", "refused"),
+    [("1m", 0, 3, 29), ("28m", 0, 3, 29), ("29m", 0, 3, None), ("47m", 0, 16, 48), ("500m", 515_000_000, 3, 17)],
+)
+def test_little_shared_memory(size: str, taken: int, n_ranks: int, refused: int | None, tmp_path: Path) -> None:
+    """Where /dev/shm has too little room for the ranks of a host, one line says so, with code 2; MPI would crash."""
+    alone_here = ["unshare", "--mount", *MAPPED, "sh", "-c", SMALL_SHM, "sh", size, str(taken)]
+    if subprocess.run([*alone_here, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    command = [*alone_here, MPIRUN, "-n", str(n_ranks), sys.executable, *RUN, "--rules", "yacht", "--target", "20"]
+    with started([*command, "--store", tmp_path / "table"]) as job:
+        result = job.end()
+    assert result.returncode == (2 if refused else 0), result.stderr
+    if refused:
+        assert re.fullmatch(
+            rf".*/dev/shm has room for \d+ MB, and {n_ranks} ranks on this host need {refused} MB of it .*\n",
+            result.stderr,
+        )
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:

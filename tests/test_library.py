@@ -57,7 +57,7 @@ def test_everything_else_comes_with_it(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["classes_computed"] == 0
     verified = example("burma14", "--store", tmp_path / "0", "--verify")
     assert f"sha256     {digests.pop()}" in verified.stdout
-    assert int(re.findall(r"judged +(\d+) values", verified.stdout)[0]) > 20
+    assert int(re.findall(r"judged +(\d+) values", verified.stdout)[0]) >= 14  # layers
     frontier = example("burma14", "--store", tmp_path / "frontier", "--keep", "frontier")
     assert (frontier.returncode, verified.stdout.splitlines()[-1] in frontier.stdout) == (0, True)
     assert "result     " in (last := frontier.stdout.splitlines()[-1])
@@ -77,11 +77,11 @@ def test_what_is_wrong_is_found(tmp_path: Path) -> None:
         writable(store)
         store.remove(cls)
         store.write(cls, Block(sound.subsets, sound.starts, sound.values - 1))
-    complaint = verify(problem, store).complaints[0]
-    assert re.search(r"entry \d+ of subset \d+ is \d+\.0, and the judge finds \d+\.0", complaint)
+    wrong = r"entry \d+ of subset \d+ is \d+\.0, and the judge finds \d+\.0"
+    assert re.search(wrong, verify(problem, store).complaints[0])
     result = example("burma14", "--store", tmp_path, "--verify")
     assert (result.returncode, result.stdout) == (1, "")
-    assert complaint in result.stderr
+    assert re.search(wrong, result.stderr)
 
 
 def test_refusals(tmp_path: Path) -> None:

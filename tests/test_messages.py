@@ -217,6 +217,7 @@ def test_lost_before_anything_is_computed(tmp_path: Path) -> None:
         alone = Alone(StopRequest())
         with claim(tmp_path, Tours(), 0b11, {}) as store:
             alone.begin(toy)
+            alone.check(store, [])
             alone.run(Schedule.of(store.partition), lambda: None)
             alone.dismiss()
             for cls in store.partition.classes[5:]:

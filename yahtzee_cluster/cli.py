@@ -127,8 +127,14 @@ def _parser() -> argparse.ArgumentParser:
     report.set_defaults(verb=_report)
     _query(verbs, "status", "how much of a table is there", _status)
     verify = _query(verbs, "verify", "whether every byte of a table is right", _verify)
-    verify.add_argument("--sample", type=_count, default=20, metavar="N", help="values to solve again (default: 20)")
-    verify.add_argument("--seed", type=_count, default=1, metavar="N", help="which ones (default: 1)")
+    verify.add_argument(
+        "--sample",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="how many values to solve again, one of every class at least (default: one of every class)",
+    )
+    verify.add_argument("--seed", type=_count, metavar="N", help="which ones (default: others each time)")
 
     _add_slurm(verbs)
     return parser

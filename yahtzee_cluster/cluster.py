@@ -40,9 +40,14 @@ mpi4py.rc.initialize = False  # not before a rank has its guard, which forks
 mpi4py.rc.finalize = True
 SHARED = Path("/dev/shm")  # noqa: S108
 SHARED_BYTES = 256 << 20
+NETMOD = "MPIR_CVAR_CH4_NETMOD"
+SHARED_NEEDED = {"ucx": (0, 11 << 19), "ofi": (24 << 20, 3 << 19)}
+"""What MPICH wants of it by way of each library, in all and for each rank of a host; with less it crashes."""
+SEGMENTS = rf"{SHARED}/(mpich_shm_\w+|\d+:\d+:\d+)"
+"""MPICH's, and those of libfabric, which begin with the number of the process."""
 if SHARED.is_dir() and shutil.disk_usage(SHARED).total < SHARED_BYTES:
     # A container's usual 64 MB; MPICH's first choice takes more for a dozen ranks and crashes, this one a third of it.
-    os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")
+    os.environ.setdefault(NETMOD, "ofi")
 
 
 def _all_here() -> bool:
@@ -180,9 +185,28 @@ def launched() -> dict[str, int]:
     return {name: int(number) for name, number in said.items() if number.isdecimal() and int(number) > 1}
 
 
+def _check_shared_memory() -> None:
+    """Refuse a host on which MPICH would crash; all its ranks do so, since MPI has no way yet to end the others."""
+    n_ranks = os.environ.get("MPI_LOCALNRANKS", "")
+    if not (SHARED.is_dir() and n_ranks.isdecimal()):
+        return
+    taken = sum(path.lstat().st_blocks for path in SHARED.iterdir() if re.fullmatch(SEGMENTS, str(path)))
+    in_all, per_rank = SHARED_NEEDED["ofi" if os.environ.get(NETMOD) == "ofi" else "ucx"]
+    needed, free = in_all + int(n_ranks) * per_rank, shutil.disk_usage(SHARED).free + 512 * taken
+    if free >= needed:
+        return
+    if os.environ.get("MPI_LOCALRANKID") != "0":
+        raise SystemExit(UsageError.exit_code)  # one line is enough
+    raise UsageError(
+        f"{SHARED} has room for {free >> 20} MB, and {n_ranks} ranks on this host need {-(-needed >> 20)} MB of it for "
+        "their messages: make it larger (`--shm-size` of a container, or `mount -o remount,size=…`)"
+    )
+
+
 def world() -> Ranks:
     """All ranks, once it is sure that they were started as one job."""
     if not MPI.Is_initialized():
+        _check_shared_memory()
         MPI.Init_thread(MPI.THREAD_FUNNELED)  # one thread of each rank speaks
     comm = MPI.COMM_WORLD
     for name, number in launched().items():
@@ -193,9 +217,9 @@ def world() -> Ranks:
             )
     meet(comm)
     # By now all ranks of a host have its shared memory; without a name it goes when they go, however they do.
-    segments = rf"{SHARED}/(mpich_shm_\w+|{os.getpid()}:\d+:\d+)"  # MPICH's, and those of libfabric
-    for name in set(re.findall(segments, Path("/proc/self/maps").read_text(encoding="utf-8"))):
-        (SHARED / name).unlink(missing_ok=True)
+    for name in re.findall(SEGMENTS, Path("/proc/self/maps").read_text(encoding="utf-8")):
+        if not name[0].isdigit() or name.startswith(f"{os.getpid()}:"):
+            Path(SHARED, name).unlink(missing_ok=True)
     return comm
 
 

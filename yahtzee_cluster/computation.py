@@ -22,7 +22,7 @@ from yahtzee_cluster.forecast import MOST_CLASSES, Scales, advise, needed_bytes,
 from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.schedule import Schedule
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.store import Store, table_path
 
 AUTO = "auto"
 KEEP = ("all", "frontier")
@@ -91,7 +91,7 @@ class Computation(ABC):
     def directory(self, fixed: int) -> Path:
         """Where the table is, or will be."""
         if self.store is not None:
-            return Path(self.store)
+            return table_path(self.store)
         words = [re.sub(r"[^A-Za-z0-9._-]+", "-", str(value)) for value in self.about.values() if value is not None]
         return Path("runs") / "-".join([*words, f"G{fixed.bit_count()}"])
 

@@ -26,7 +26,7 @@ from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.schedule import Event, Evicted, Instruction
-from yahtzee_cluster.store import DamagedError, DroppedError, Store, new_values
+from yahtzee_cluster.store import DamagedError, DroppedError, ReplacedError, Store, new_values
 from yahtzee_cluster.watch import Watch
 from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write
 
@@ -277,7 +277,9 @@ class Crew:
     def _fail(self, action: Action, error: Exception) -> None:
         """Say what has failed; that ends the work, unless it has ended."""
         verb = type(action).__name__.lower()
-        failure = ClassFailedError(verb, self.store.place(action.cls).name, f"{type(error).__name__}: {error}")
+        failure: Exception = error
+        if not isinstance(error, ReplacedError):
+            failure = ClassFailedError(verb, self.store.place(action.cls).name, f"{type(error).__name__}: {error}")
         if not self._stopping:
             raise failure from error
         log.error("%s", failure)  # one line is enough for what others will do again

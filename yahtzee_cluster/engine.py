@@ -65,7 +65,7 @@ from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.serial import Alone
 from yahtzee_cluster.soundness import verify
 from yahtzee_cluster.stopping import StopRequest
-from yahtzee_cluster.store import DroppedError, Store, claim, read_header
+from yahtzee_cluster.store import DroppedError, Store, claim, read_header, table_path
 from yahtzee_cluster.watch import LEASE_S
 
 log = logging.getLogger("yahtzee_cluster")
@@ -352,10 +352,10 @@ def _verify(asked: Computation) -> str:
 def _where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int, Path]:
     """The fixed set and the directory; a table that was begun keeps its fixed set, unless another one is asked for."""
     if asked.G == AUTO and asked.store is not None:
-        header = read_header(Path(asked.store))
+        header = read_header(directory := table_path(asked.store))
         if header is not None and header.elements == problem.element_names:
             check_fits(asked, problem, header.fixed, Scales(problem))
-            return header.fixed, Path(asked.store)
+            return header.fixed, directory
     fixed = fixed_set(asked, problem, n_workers)
     return fixed, asked.directory(fixed)
 

@@ -103,7 +103,7 @@ def _outcome(rank: int) -> int:
 
 
 def _death(signum: int) -> str:
-    shortage = {signal.SIGKILL.value: "memory is short", signal.SIGBUS.value: "/dev/shm is full"}.get(signum)
+    shortage = {signal.SIGKILL.value: "memory is short", signal.SIGBUS.value: "/dev/shm is full"}.get(signum)  # noqa: S108
     usual = f", as the system does when {shortage}" if shortage else ""
     return f"was killed by {signal.Signals(signum).name}{usual}"
 

@@ -92,8 +92,8 @@ class Recurrence(ABC):
         """What cannot be true of these entries, whatever they depend on; None if nothing is wrong."""
         return "it holds values that are no numbers" if np.isnan(block.values).any() else None
 
-    def judged(self, subset: int, entries: Callable[[int], NDArray[np.float64]]) -> Sequence[float] | None:  # noqa: ARG002
-        """The entries of a subset once more, in the plainest way, from those of others; None where nobody judges."""
+    def judged(self, subset: int, at: int, entries: Callable[[int], NDArray[np.float64]]) -> float | None:  # noqa: ARG002
+        """One entry of a subset once more, in the plainest way, from those of others; None where nobody judges."""
         return None
 
     def partition(self, fixed: int) -> Partition:

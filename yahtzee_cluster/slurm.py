@@ -132,7 +132,8 @@ def needs(request: Request) -> Needs:
     n_workers = max(1, request.ranks - 1)
     fixed = fixed_set(job, problem, n_workers)
     forecast = simulate(problem.partition(fixed), n_workers, job.cache_bytes, n_threads=job.threads)
-    table = None if job.store else job.directory(fixed).name
+    directory = job.directory(fixed)
+    table = directory.name if job.store is None else None
     return Needs(job.threads, job.cache_bytes + FIXED_BYTES, forecast.makespan_s, table)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import secrets
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.store import DamagedError, Store
 
@@ -17,6 +19,9 @@ TOLERANCE = 1e-12
 
 Judgements = Iterator[tuple[str, float, float]]
 """What an entry is, what the table has there, and what the judge finds."""
+
+Judge = Callable[[ClassId, np.random.Generator], Judgements]
+"""Solves a random entry of a class again, and whatever lies beside it; none where a class has none to be judged."""
 
 
 class UnsoundError(YahtzeeClusterError):
@@ -31,6 +36,8 @@ class Verdict:
     n_missing: int
     complaints: tuple[str, ...]
     n_judged: int
+    seed: int
+    """Of the sample that was judged."""
     largest_difference: float
     table_sha256: str | None
     """Of a table that is complete and sound."""
@@ -46,18 +53,18 @@ class Verdict:
         lines = [f"classes    {self.n_classes - self.n_missing} of {self.n_classes} there, all sound"]
         if self.table_sha256:
             difference = f"largest relative difference {self.largest_difference:.1e}"
-            lines += [f"judged     {self.n_judged} values, {difference}", f"sha256     {self.table_sha256}"]
+            lines += [f"judged     {self.n_judged} values, seed {self.seed}, {difference}"]
+            lines += [f"sha256     {self.table_sha256}"]
         return "\n".join(lines)
 
 
 def verify(
-    problem: Recurrence,
-    store: Store,
-    n_sampled: int = 20,
-    seed: int = 1,
-    judge: Callable[[int, np.random.Generator], Judgements] | None = None,
+    problem: Recurrence, store: Store, n_sampled: int = 0, seed: int | None = None, judge: Judge | None = None
 ) -> Verdict:
-    """Look at everything that is there; where a table is complete, have a sample judged, by the problem if need be."""
+    """Look at everything that is there; where a table is complete, have values judged, by the problem if need be.
+
+    One of every class at least, and so many in all; which ones is another question each time, unless a seed is given.
+    """
     there = set(store.committed) - store.dropped
     missing = [cls for cls in store.partition.classes if cls not in there]
     complaints = []
@@ -70,10 +77,10 @@ def verify(
             complaints.append(str(error))
         else:
             complaints += [f"{store.place(cls)}: {complaint}"] if complaint else []
+    seed = secrets.randbelow(1 << 32) if seed is None else seed
     differences: list[float] = []
     if not complaints and not missing:
-        random = np.random.default_rng(seed)
-        for what, stored, judged in (judge or _judged_by(problem, store))(n_sampled, random):
+        for what, stored, judged in _judged(store.partition.classes, n_sampled, seed, judge or _by(problem, store)):
             differences.append(abs(stored - judged) / max(abs(judged), np.finfo(float).tiny))
             if differences[-1] > TOLERANCE:
                 complaints.append(f"{store.path}: {what} is {stored!r}, and the judge finds {judged!r}")
@@ -82,26 +89,35 @@ def verify(
         n_missing=len(missing),
         complaints=tuple(complaints),
         n_judged=len(differences),
+        seed=seed,
         largest_difference=max(differences, default=0.0),
         table_sha256=None if missing or complaints else store.table_digest,
     )
 
 
-def _judged_by(problem: Recurrence, store: Store) -> Callable[[int, np.random.Generator], Judgements]:
-    """The problem's own judge, for some subsets: every entry of them."""
+def _judged(classes: Sequence[ClassId], n_sampled: int, seed: int, judge: Judge) -> Judgements:
+    random = np.random.default_rng(seed)
+    more = random.integers(len(classes), size=max(0, n_sampled - len(classes)))
+    for cls in (*classes, *(classes[n] for n in more)):
+        yield from judge(cls, random)
+
+
+def _by(problem: Recurrence, store: Store) -> Judge:
+    """The problem's own judge."""
 
     def entries(subset: int) -> NDArray[np.float64]:
         start = store.start(subset)
         size = int(problem.sizes(np.array([subset]))[0])
         return store.row(store.partition.class_of(subset), start, start + size)
 
-    def judge(n_sampled: int, random: np.random.Generator) -> Judgements:
-        for _ in range(n_sampled):
-            members = store.partition.members(store.partition.classes[random.integers(len(store.partition.classes))])
-            subset = int(random.choice(members))
-            judged = problem.judged(subset, entries)
+    def judge(cls: ClassId, random: np.random.Generator) -> Judgements:
+        members, ends = store.partition.members(cls), store.partition.starts(cls)[1:]
+        if ends[-1]:
+            number = int(random.integers(ends[-1]))
+            place = int(np.searchsorted(ends, number, side="right"))
+            subset, at = int(members[place]), number - int(store.partition.starts(cls)[place])
+            judged = problem.judged(subset, at, entries)
             if judged is not None:
-                for at, (stored, found) in enumerate(zip(entries(subset).tolist(), judged, strict=True)):
-                    yield f"entry {at} of subset {subset}", stored, found
+                yield f"entry {at} of subset {subset}", float(entries(subset)[at]), judged
 
     return judge

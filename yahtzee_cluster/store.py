@@ -598,7 +598,7 @@ def claim(
     Without provenance, nothing on disk says where it runs. Where not all is kept, `growth` knows what it takes.
     """
     try:
-        _make_directory(path)
+        _make_directory(table_path(path))
         if not (_is_ours(path) or read_header(path)):  # in this order: a run may just be beginning the table
             raise StoreRefusedError(f"{path}: holds other things; name an empty or a new directory with --store")
         with _locked(path / LOCK, _who(named=bool(provenance))) as lock:
@@ -624,10 +624,19 @@ def claim(
         raise StoreError(f"{where}: {error.strerror or error}") from error
 
 
+def table_path(text: str | Path) -> Path:
+    """The directory that somebody names for a table; nothing at all, or an address, names none."""
+    if not str(text):
+        raise StoreRefusedError("store: expected a directory, found nothing; is a variable unset?")
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", str(text)):
+        raise StoreRefusedError(
+            f"{printable(str(text))}: is an address; name a directory on a disk that all hosts share"
+        )
+    return Path(text)
+
+
 def _make_directory(path: Path) -> None:
     """Make the directory of a table, and refuse a path that can have none."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)):
-        raise StoreRefusedError(f"{path}: is an address; name a directory on a disk that all hosts share with --store")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -19,7 +19,7 @@ from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import as_published, rules_of
-from yahtzee_cluster.store import Store, StoreError, read_header
+from yahtzee_cluster.store import Store, StoreError, read_header, table_path
 
 
 class Table:
@@ -154,7 +154,7 @@ def open_table(path: str | Path) -> Table:
 
 def open_store(path: str | Path) -> tuple[Scorecards | Race, Store]:
     """Whatever is in a directory: the problem, and where its table is."""
-    path = Path(path)
+    path = table_path(path)
     header = read_header(path)
     if header is None:
         there = printable(str(path))

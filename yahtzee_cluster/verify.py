@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,56 +18,61 @@ from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.objectives.expected import Expected, moments_after
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores
 from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.soundness import Judgements, Verdict
 from yahtzee_cluster.table import Table
 
 MOMENTS = "mean", "second moment"
 
 
-def verify(table: Table, n_sampled: int, seed: int) -> Verdict:
-    """Look at everything that is there."""
-    return soundness.verify(table.problem, table.store, n_sampled, seed, lambda n, random: _judged(table, n, random))
-
-
-def _judged(table: Table, n_sampled: int, random: np.random.Generator) -> Judgements:
-    """Values of the table, and what the judge makes of those that they depend on."""
+def verify(table: Table, n_sampled: int = 0, seed: int | None = None) -> Verdict:
+    """Look at everything that is there, and solve at least one value of every class again."""
     judge = Judge(table)
-    if isinstance(table.problem, Probabilities):
+
+    def judged(cls: ClassId, random: np.random.Generator) -> Judgements:
+        places = [table.problem.anchors.places(free) for free in table.store.partition.members(cls).tolist() if free]
+        found = np.concatenate([np.arange(some.start, some.stop) for some in places] or [np.empty(0, np.intp)])
+        return _judged(judge, found, random)
+
+    return soundness.verify(table.problem, table.store, n_sampled, seed, judged)
+
+
+def _judged(judge: Judge, places: NDArray[np.intp], random: np.random.Generator) -> Judgements:
+    """The values of a random anchor at one of these places, and what the judge makes of those that they depend on."""
+    table, problem = judge.table, judge.table.problem
+    if isinstance(problem, Probabilities):
         probability = {Distribution: judge.probability_under_expected, Approximated: judge.probability_by_guesses}.get(
-            type(table.problem), judge.probability
+            type(problem), judge.probability
         )
-        lengths = table.problem.rows.length
-        for place in _sample(random, np.flatnonzero(lengths), n_sampled):
-            anchor, need = table.problem.anchors.anchor(int(place)), int(random.integers(1, lengths[place] + 1))
+        for place in _one_of(places, problem.rows.length[places], random):
+            anchor, need = problem.anchors.anchor(place), int(random.integers(1, problem.rows.length[place] + 1))
             yield f"{anchor}, need {need}", table.value(anchor, need), probability(anchor, need)
-            if isinstance(table.problem, Scores):
+            if isinstance(problem, Scores):
                 both = zip(MOMENTS, table.moments(anchor, need), judge.scores(anchor, need), strict=True)
                 yield from ((f"{anchor}, need {need}, {name}", stored, judged) for name, stored, judged in both)
-    elif isinstance(table.problem, Utility):
-        lengths = table.problem.lengths
-        lengths = np.where(np.arange(len(lengths)) < table.problem.anchors.place[1, 0], 0, lengths)
-        for place in _sample(random, np.flatnonzero(lengths), n_sampled):
+    elif isinstance(problem, Utility):
+        for place in _one_of(places, problem.lengths[places], random):
             # No game comes to a score that is too high for all that was scored before the last box.
-            anchor, score = table.problem.anchors.anchor(int(place)), int(random.integers(0, lengths[place] // 2 + 1))
+            anchor, score = problem.anchors.anchor(place), int(random.integers(0, problem.lengths[place] // 2 + 1))
             yield f"{anchor}, score {score}", table.worth(anchor, score), judge.utility(anchor, score)
-    elif isinstance(table.problem, Expected):
-        places = np.flatnonzero(table.problem.anchors.exists)
-        for place in _sample(random, places[places >= table.problem.anchors.places(1).start], n_sampled):
-            anchor = table.problem.anchors.anchor(int(place))
+    elif isinstance(problem, Expected):
+        for place in _one_of(places, problem.anchors.exists[places], random):
+            anchor = problem.anchors.anchor(place)
             for name, stored, judged in zip(MOMENTS, table.moments(anchor), judge.moments(anchor), strict=True):
                 yield f"{anchor}, {name}", stored, judged
 
 
-def _sample(random: np.random.Generator, places: NDArray[np.intp], n_sampled: int) -> NDArray[np.intp]:
-    """Some of these places; none where there are none, as in a game that pays nothing."""
-    return random.choice(places, n_sampled if len(places) else 0)
+def _one_of(places: NDArray[np.intp], n_values: NDArray[Any], random: np.random.Generator) -> list[int]:
+    """One of the places that have values; none where there are none, as in a game that pays nothing."""
+    having = places[np.flatnonzero(n_values)]
+    return [int(random.choice(having))] if len(having) else []
 
 
 class Judge:
     """Solves one turn in the plainest way, from the table's values of all anchors that it may lead to."""
 
     def __init__(self, table: Table) -> None:
-        self._table = table
+        self.table = table
         self._row = cache(table.row)
         self._moments = cache(table.moments)
 
@@ -81,8 +87,8 @@ class Judge:
 
     def probability_under_expected(self, anchor: Anchor, need: int) -> float:
         """The probability to score so much for who plays for the highest expected score."""
-        assert isinstance(self._table.problem, Distribution)
-        expected = self._table.problem.expected
+        assert isinstance(self.table.problem, Distribution)
+        expected = self.table.problem.expected
 
         def options(roll: reference.Roll) -> Iterable[tuple[reference.Row, reference.Row]]:
             for after, points in self._plays(anchor, roll):
@@ -93,8 +99,8 @@ class Judge:
 
     def probability_by_guesses(self, anchor: Anchor, need: int) -> float:
         """The probability to score so much for who takes what is still scored for normally distributed."""
-        assert isinstance(self._table.problem, Approximated)
-        expected = self._table.problem.expected
+        assert isinstance(self.table.problem, Approximated)
+        expected = self.table.problem.expected
 
         def options(roll: reference.Roll) -> Iterable[tuple[reference.Row, float]]:
             for after, points in self._plays(anchor, roll):
@@ -108,7 +114,7 @@ class Judge:
 
         def options(roll: reference.Roll) -> Iterable[reference.Row]:
             for after, points in self._plays(anchor, roll):
-                moments = self._table.moments(after, max(need - points, 0))
+                moments = self.table.moments(after, max(need - points, 0))
                 yield self._probability(after, need - points), *moments_after(points, *moments)
 
         _, mean, second = reference.best_turn(options)
@@ -119,7 +125,7 @@ class Judge:
 
         def options(roll: reference.Roll) -> Iterable[reference.Row]:
             for after, points in self._plays(anchor, roll):
-                yield (self._table.worth(after, score + points),)
+                yield (self.table.worth(after, score + points),)
 
         return reference.best_turn(options)[0]
 
@@ -140,5 +146,5 @@ class Judge:
 
     def _plays(self, anchor: Anchor, roll: reference.Roll) -> Iterator[tuple[Anchor, int]]:
         """Where each legal play of a roll leads, and what it pays."""
-        for play in self._table.rules.plays(anchor.free, anchor.chip, roll):
-            yield self._table.problem.anchors.after(anchor, play)
+        for play in self.table.rules.plays(anchor.free, anchor.chip, roll):
+            yield self.table.problem.anchors.after(anchor, play)

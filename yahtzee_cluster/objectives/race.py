@@ -6,7 +6,7 @@ value, the second for a low one, and both play perfectly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -181,9 +181,9 @@ class Race(Recurrence):
         """Whether such values can be."""
         return bool(((values >= 0) & (values <= 1 + ROUNDING)).all())
 
-    def judged(self, subset: int, entries: Callable[[int], Values]) -> Sequence[float] | None:
+    def judged(self, subset: int, at: int, entries: Callable[[int], Values]) -> float | None:
         """The first quantity by trying out everything, where no anchor is more than its free categories."""
-        n, (lowest, highest) = len(self.rules.categories), self.leads(np.array([subset]))
+        n, lead_there = len(self.rules.categories), int(self.leads(np.array([subset]))[0][0]) + at
         one, two = subset & self.rules.all_free, subset >> n
         if not subset or self.n_places.max() > 1 or self.quantities > 1:
             return None
@@ -196,13 +196,11 @@ class Race(Recurrence):
             row = entries(left)
             return float(row[lead - first]) if 0 <= lead - first < len(row) else float(lead > first)
 
-        def options(lead: int) -> Callable[[reference.Roll], list[reference.Row]]:
-            return lambda roll: [
-                (sign * value(play.category, lead + sign * play.points),)
-                for play in self.rules.plays(mine, False, roll)
-            ]
+        def options(roll: reference.Roll) -> list[reference.Row]:
+            plays = self.rules.plays(mine, False, roll)
+            return [(sign * value(play.category, lead_there + sign * play.points),) for play in plays]
 
-        return [sign * reference.best_turn(options(lead))[0] for lead in range(int(lowest[0]), int(highest[0]) + 1)]
+        return sign * reference.best_turn(options)[0]
 
 
 class RaceWins(Race):
