@@ -1,0 +1,382 @@
+"""Power cuts under real runs: what a disk has kept at random moments, and how the same command goes on from there.
+
+`make torture` runs this file; `test_powercuts.py` cuts a few times. A run writes to a real file system on a disk that
+logs every write and every flush (`logged_disk.py`), and each class is noted when the program takes it for committed.
+For each cut an image is made of what had been flushed at that moment and of some of the rest; it is mounted, as after
+a real cut, and the command is given again. Four promises are judged, with a table that nobody has disturbed beside it:
+
+- kept: a class that was acknowledged before the cut is there, or was dropped with its digest left;
+- sound: a class that is there is, byte for byte, as it should be;
+- resumed: the command finishes the table, and it is the same;
+- once: it computes what is missing, and nothing else, and finds nothing damaged.
+
+It takes place in namespaces of its own, with which all mounts, loop devices and processes go.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from acknowledged import CARELESS
+from launch import MPIRUN, started
+from logged_disk import Log, served
+
+INSIDE = "--inside"
+UNSHARED = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+SYSTEM_PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+NOTES = Path(__file__).with_name("acknowledged.py")
+
+DISK_BYTES = 320 << 20
+"""Not much more than the smallest that XFS takes."""
+PATIENCE_S = 120
+SHARES = (0.0, 0.5, 0.9, 1.0)
+"""Of what was not flushed before a cut, so much is on the disk afterwards."""
+FOUND = re.compile(r"found=\d+ damaged=(\d+) dropped=(\d+)")
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """A kind of file system: what makes it, where that comes from, and two ways to mount it."""
+
+    make: tuple[str, ...]
+    package: str
+    usual: str
+    lazy: str
+    """This leaves more unwritten for longer."""
+
+
+FILE_SYSTEMS = {
+    "ext4": FileSystem(("mkfs.ext4", "-q"), "e2fsprogs", "defaults", "commit=60,data=writeback,noauto_da_alloc"),
+    "xfs": FileSystem(("mkfs.xfs", "-q"), "xfsprogs", "defaults", "logbsize=256k"),
+    "btrfs": FileSystem(("mkfs.btrfs", "-q"), "btrfs-progs", "nodiscard", "nodiscard,commit=60"),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to run the job, and the disk it writes to."""
+
+    kind: str
+    keep: str
+    options: str
+    n_ranks: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.options}), --keep {self.keep}, ranks: {self.n_ranks}"
+
+
+def settings(kind: str) -> list[Setting]:
+    """All settings in which a file system is tried."""
+    system = FILE_SYSTEMS[kind]
+    ways = [(system.usual, 1), (system.lazy, 3)]
+    return [Setting(kind, keep, options, n_ranks) for keep, (options, n_ranks) in product(("all", "frontier"), ways)]
+
+
+# -------------------------------------------------------------------------------------------------- disks, tables
+
+
+@contextmanager
+def mounted(image: Path, kind: str, options: str) -> Iterator[Path]:
+    """The directory where a file system in an image is seen; its loop device goes with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["mount", "-t", kind, "-o", f"loop,{options}", image, folder], check=True, capture_output=True)
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", folder], check=True)
+
+
+@contextmanager
+def memory() -> Iterator[Path]:
+    """A directory in memory, where disks lie."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
+        try:
+            yield Path(folder).resolve()
+        finally:
+            subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def make_file_system(kind: str, image: Path) -> None:
+    """Make an empty file system in an image."""
+    with image.open("wb") as file:
+        file.truncate(DISK_BYTES)
+    command = [*FILE_SYSTEMS[kind].make, str(image)]
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"PATH": SYSTEM_PATH})
+
+
+def missing(kind: str, folder: Path) -> str:
+    """Why a file system cannot be tried here, if so."""
+    system = FILE_SYSTEMS[kind]
+    if shutil.which(system.make[0], path=SYSTEM_PATH) is None:
+        return f"no {system.make[0]} here; install {system.package}"
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+        make_file_system(kind, image := folder / "attempt")
+        with mounted(image, kind, system.usual):
+            return ""
+    except OSError as error:
+        return f"no FUSE here: {error}"
+    except subprocess.CalledProcessError as error:
+        return f"no {kind} on a loop device here: {error.stderr.decode().strip()}"
+
+
+def copy_sparse(image: Path, copy: Path) -> None:
+    """Copy an image, and leave out what is zero."""
+    subprocess.run(["cp", "--sparse=always", image, copy], check=True)
+
+
+def state(mine: Path, theirs: Path) -> str:
+    """Whether a class is sound, dropped, or what is wrong with it."""
+    try:
+        if (mine / "zarr.json").read_bytes() != (theirs / "zarr.json").read_bytes():
+            return "with another zarr.json"
+        if (mine / "dropped").exists() and not (mine / "c.0").exists():
+            return "dropped"
+        return "sound" if (mine / "c.0").read_bytes() == (theirs / "c.0").read_bytes() else "with other values"
+    except OSError as error:
+        return f"without {Path(error.filename).name}: {error.strerror}"
+
+
+# ------------------------------------------------------------------------------------------------ runs and cuts
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command has done."""
+
+    code: int
+    stdout: str
+    stderr: str
+    acknowledged: dict[str, int]
+    """The classes that were committed, and how long the log was then."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The job in one setting: how it is run, on any disk."""
+
+    setting: Setting
+    flags: list[str]
+    reference: Path
+    sha256: str
+    folder: Path
+
+    @property
+    def log(self) -> Path:
+        """Of the disk."""
+        return self.folder / "log"
+
+    def run(self, disk: Path, environment: dict[str, str] | None = None) -> Outcome:
+        """Give the command, on a disk, and wait for its end."""
+        notes = self.folder / "notes"
+        notes.write_text("")
+        launcher = [MPIRUN, "-n", self.setting.n_ranks] if self.setting.n_ranks > 1 else []
+        flags = [*self.flags, "--keep", self.setting.keep, "--store", disk / "table", "--json"]
+        with started([*launcher, sys.executable, NOTES, self.log, notes, *flags], environment) as job:
+            result = job.end(PATIENCE_S)
+        lines = [line.split() for line in notes.read_text().splitlines()]
+        return Outcome(
+            result.returncode, result.stdout, result.stderr, {name: int(position) for position, name in lines}
+        )
+
+    def record(self, environment: dict[str, str]) -> Recording:
+        """Run the job once on a disk that keeps a log."""
+        image, blank = self.folder / "image", self.folder / "blank"
+        make_file_system(self.setting.kind, blank)
+        copy_sparse(blank, image)
+        self.log.unlink(missing_ok=True)
+        with (
+            served(image, self.log, file := self.folder / "disk"),
+            mounted(file, self.setting.kind, self.setting.options) as disk,
+        ):
+            began = self.log.stat().st_size
+            outcome = self.run(disk, environment)
+            ended = self.log.stat().st_size
+        if outcome.code:
+            raise RuntimeError(f"{self.setting}: a run that nobody disturbed: {outcome.stderr}")
+        return Recording(blank, Log(self.log), began, ended, outcome.acknowledged)
+
+    def cut(self, recording: Recording, random: Random) -> Verdict:
+        """Cut the power at some moment of a recorded run, and judge what is left."""
+        image = self.folder / "image"
+        copy_sparse(recording.blank, image)
+        moment, share = recording.moment(random), random.choice(SHARES)
+        recording.log.cut(image, moment, share, random)
+        acknowledged = {name for name, position in recording.acknowledged.items() if position <= moment}
+        return self.judge(f"cut at {moment} with {share:.0%} of what was not flushed", image, acknowledged)
+
+    def judge(self, cut: str, image: Path, acknowledged: set[str]) -> Verdict:
+        """Which promises a disk breaks after a power cut, and what it holds."""
+        try:
+            with mounted(image, self.setting.kind, FILE_SYSTEMS[self.setting.kind].usual) as disk:
+                before = self.states(disk)
+                outcome = self.run(disk)
+                after = self.states(disk)
+        except subprocess.CalledProcessError as error:
+            return Verdict(cut, 0, 0, 0, {"kept": [f"not mounted: {error.stderr}"]})
+        there, computed = {name for name in before if self.is_fine(before[name])}, set(outcome.acknowledged)
+        summary = json.loads(outcome.stdout) if outcome.code == 0 else {}
+        found = FOUND.search(outcome.stderr)
+        broken = {
+            "kept": sorted(acknowledged - set(before)),
+            "sound": [f"{name} {how}" for name, how in [*before.items(), *after.items()] if not self.is_fine(how)],
+            "resumed": [] if summary.get("table_sha256") == self.sha256 else [outcome.stderr + outcome.stdout],
+            "once": [
+                *(f"{name} computed again" for name in sorted(computed & (acknowledged | there))),
+                *([found[0]] if found and found.groups() != ("0", "0") else []),
+                *([outcome.stdout] if summary.get("classes_computed", len(computed)) != len(computed) else []),
+            ],
+        }
+        return Verdict(
+            cut, len(acknowledged), len(there), len(computed), {how: what for how, what in broken.items() if what}
+        )
+
+    def is_fine(self, how: str) -> bool:
+        """Whether a class may be like that."""
+        return how == "sound" or (how == "dropped" and self.setting.keep == "frontier")
+
+    def states(self, disk: Path) -> dict[str, str]:
+        """All classes that are on a disk: sound, dropped, or what is wrong with each."""
+        return {
+            path.name: state(path, self.reference / "classes" / path.name)
+            for path in sorted(disk.glob("table/classes/??-*"))
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found after one power cut."""
+
+    cut: str
+    n_acknowledged: int
+    n_found: int
+    n_computed: int
+    broken: dict[str, list[str]]
+    """Each promise that was broken, and how."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run that was written to a disk with a log."""
+
+    blank: Path
+    """The disk, before it was mounted."""
+    log: Log
+    began: int
+    ended: int
+    acknowledged: dict[str, int]
+
+    def moment(self, random: Random) -> int:
+        """A moment of the run: half of them any, half of them right behind an acknowledgement."""
+        somewhere = random.choice(self.log.moments(self.began, self.ended))
+        return random.choice([somewhere, random.choice([*self.acknowledged.values(), self.ended])])
+
+
+# --------------------------------------------------------------------------------------------------- the whole
+
+
+def tried(trial: Trial, n_cuts: int, random: Random, environment: dict[str, str]) -> dict[str, object]:
+    """Record one run, cut the power so many times, and report."""
+    recording = trial.record(environment)
+    verdicts = [trial.cut(recording, random) for _ in range(n_cuts)]
+    broken = Counter(promise for verdict in verdicts for promise in verdict.broken)
+    return {
+        "setting": str(trial.setting),
+        "cuts": n_cuts,
+        "cuts_that_broke": dict(broken),
+        "classes_acknowledged": sum(verdict.n_acknowledged for verdict in verdicts),
+        "classes_found": sum(verdict.n_found for verdict in verdicts),
+        "classes_computed": sum(verdict.n_computed for verdict in verdicts),
+        "broken": [
+            f"{promise}: {', '.join(what)} ({verdict.cut})"
+            for verdict in verdicts
+            for promise, what in verdict.broken.items()
+        ],
+    }
+
+
+def in_peace(flags: list[str], table: Path) -> str:
+    """Compute the table that everything is held against; return its digest."""
+    command = [sys.executable, "-m", "yahtzee_cluster.run", *flags, "--store", str(table), "--json"]
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    digest: str = json.loads(result.stdout)["table_sha256"]
+    return digest
+
+
+def hold(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Try all settings of the file systems that can be had here; return what is to be reported."""
+    flags, reference = options.flags.split(), folder / "reference"
+    sha256 = in_peace(flags, reference)
+    environment = {CARELESS: "yes"} if options.careless else {}
+    skipped, reports = {}, []
+    for kind in options.file_systems:
+        if why := missing(kind, folder):
+            skipped[kind] = why
+            continue
+        for setting in settings(kind):
+            trial = Trial(setting, flags, reference, sha256, folder)
+            reports.append(tried(trial, options.cuts, Random(f"{options.seed} {setting}"), environment))
+            print(f"{setting}: {reports[-1]['cuts_that_broke'] or 'all kept'}", file=sys.stderr, flush=True)
+    return {"settings": reports, "skipped": skipped}
+
+
+def refused() -> str:
+    """Why there can be no namespaces with mounts and loop devices here, if so."""
+    if os.geteuid():
+        return "only root may use loop devices"
+    try:
+        result = subprocess.run(["unshare", *UNSHARED, "true"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        return f"no unshare here: {error.strerror}"
+    return f"no namespaces here: {result.stderr.strip()}" if result.returncode else ""
+
+
+def parsed() -> argparse.Namespace:
+    """What is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cuts", type=int, default=10, help="of each run")
+    parser.add_argument("--file-systems", nargs="+", choices=FILE_SYSTEMS, default=[*FILE_SYSTEMS])
+    parser.add_argument("--flags", default="--rules yacht --G 3", help="of the job")
+    parser.add_argument("--careless", action="store_true", help="run without any flush, to see that it is found out")
+    parser.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Cut the power; report as JSON; return 0 if all promises were kept, or none could be tried."""
+    options, began = parsed(), time.monotonic()
+    why_not = "" if options.inside else refused()
+    if why_not:
+        report: dict[str, Any] = {"settings": [], "skipped": dict.fromkeys(options.file_systems, why_not)}
+    elif not options.inside:
+        os.execvp("unshare", ["unshare", *UNSHARED, sys.executable, *sys.argv, INSIDE])
+    else:
+        with memory() as folder:
+            report = hold(options, folder)
+    for kind, why in report["skipped"].items():
+        print(f"power cuts under {kind} are skipped: {why}", file=sys.stderr)
+    asked = {"seed": options.seed, "flags": options.flags}
+    print(json.dumps(asked | report | {"elapsed_s": round(time.monotonic() - began)}, indent=2))
+    return 1 if any(setting["broken"] for setting in report["settings"]) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
