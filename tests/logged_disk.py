@@ -155,7 +155,7 @@ class Log:
             for at, offset, size in past:
                 if at < flushed or random.random() < share:
                     disk.seek(offset)
-                    disk.write(self._bytes[at + RECORD.size :][:size])
+                    disk.write(self._bytes[at + RECORD.size : at + RECORD.size + size])
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -235,7 +236,7 @@ class Trial:
         summary = json.loads(outcome.stdout) if outcome.code == 0 else {}
         found = FOUND.search(outcome.stderr)
         broken = {
-            "kept": sorted(acknowledged - set(before)),
+            "kept": sorted(acknowledged - there),
             "sound": [f"{name} {how}" for name, how in [*before.items(), *after.items()] if not self.is_fine(how)],
             "resumed": [] if summary.get("table_sha256") == self.sha256 else [outcome.stderr + outcome.stdout],
             "once": [
@@ -369,6 +370,7 @@ def main() -> int:
     elif not options.inside:
         os.execvp("unshare", ["unshare", *UNSHARED, sys.executable, *sys.argv, INSIDE])
     else:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # who is the first in a namespace is sent no other way
         with memory() as folder:
             report = hold(options, folder)
     for kind, why in report["skipped"].items():
