@@ -8,6 +8,7 @@ RANKS = 16
 SEED = 1
 FAULTS = 200
 RUNS = 20
+CUTS = 10
 MPIRUN = $(or $(wildcard $(BIN)/mpirun),mpirun)
 # What Open MPI wants before it starts more ranks than cores, or anything as root; other MPIs do not look.
 PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
@@ -58,8 +59,9 @@ bench: setup ## measure kernels, jobs and duels and print JSON lines (a quarter 
 balance: setup ## compare orders and fixed sets by how busy they keep workers; draw it (half an hour)
 	@$(PERMITTED) $(BIN)/python benchmarks/balance.py
 
-torture: setup ## disturb real runs at random moments, SEED=… FAULTS=… RUNS=… (half an hour, 1 GB of memory)
+torture: setup ## disturb real runs at random moments, cut the power under others, SEED=… FAULTS=… RUNS=… CUTS=… (40 minutes, 1 GB of memory)
 	@$(BIN)/python tests/campaign.py --seed $(SEED) --faults $(FAULTS) --runs $(RUNS)
+	@$(BIN)/python tests/powercuts.py --seed $(SEED) --cuts $(CUTS)
 
 format: setup ## put the Python sources into their standard form
 	@$(BIN)/ruff check --fix-only --quiet .

@@ -5,7 +5,7 @@ logs every write and every flush (`logged_disk.py`), and each class is noted whe
 For each cut an image is made of what had been flushed at that moment and of some of the rest; it is mounted, as after
 a real cut, and the command is given again. Four promises are judged, with a table that nobody has disturbed beside it:
 
-- kept: a class that was acknowledged before the cut is there, or was dropped with its digest left;
+- kept: a class that was acknowledged before the cut is there, or was dropped and has left its digest;
 - sound: a class that is there is, byte for byte, as it should be;
 - resumed: the command finishes the table, and it is the same;
 - once: it computes what is missing, and nothing else, and finds nothing damaged.
@@ -37,6 +37,8 @@ from typing import Any
 from acknowledged import CARELESS
 from launch import MPIRUN, started
 from logged_disk import Log, served
+
+from yahtzee_cluster.computation import KEEP
 
 INSIDE = "--inside"
 UNSHARED = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -82,11 +84,11 @@ class Setting:
         return f"{self.kind} ({self.options}), --keep {self.keep}, ranks: {self.n_ranks}"
 
 
-def settings(kind: str) -> list[Setting]:
+def settings(kind: str, keeps: list[str]) -> list[Setting]:
     """All settings in which a file system is tried."""
     system = FILE_SYSTEMS[kind]
     ways = [(system.usual, 1), (system.lazy, 3)]
-    return [Setting(kind, keep, options, n_ranks) for keep, (options, n_ranks) in product(("all", "frontier"), ways)]
+    return [Setting(kind, keep, options, n_ranks) for keep, (options, n_ranks) in product(keeps, ways)]
 
 
 # -------------------------------------------------------------------------------------------------- disks, tables
@@ -169,6 +171,13 @@ class Outcome:
     """The classes that were committed, and how long the log was then."""
 
 
+def insist_done(code: int, stderr: str) -> None:
+    """Leave like a job that could not be done although nobody disturbed it, as when its flags are wrong."""
+    if code:
+        print(stderr, end="", file=sys.stderr)
+        raise SystemExit(code)
+
+
 @dataclass(frozen=True)
 class Trial:
     """The job in one setting: how it is run, on any disk."""
@@ -210,8 +219,7 @@ class Trial:
             began = self.log.stat().st_size
             outcome = self.run(disk, environment)
             ended = self.log.stat().st_size
-        if outcome.code:
-            raise RuntimeError(f"{self.setting}: a run that nobody disturbed: {outcome.stderr}")
+        insist_done(outcome.code, outcome.stderr)
         return Recording(blank, Log(self.log), began, ended, outcome.acknowledged)
 
     def cut(self, recording: Recording, random: Random) -> Verdict:
@@ -285,9 +293,9 @@ class Recording:
     acknowledged: dict[str, int]
 
     def moment(self, random: Random) -> int:
-        """A moment of the run: half of them any, half of them right behind an acknowledgement."""
-        somewhere = random.choice(self.log.moments(self.began, self.ended))
-        return random.choice([somewhere, random.choice([*self.acknowledged.values(), self.ended])])
+        """A moment of the run: any, or right behind an acknowledgement, or when the command has just ended."""
+        anywhere, acknowledged = self.log.moments(self.began, self.ended), [*self.acknowledged.values()]
+        return random.choices([random.choice(anywhere), random.choice(acknowledged), self.ended], (5, 4, 1))[0]
 
 
 # --------------------------------------------------------------------------------------------------- the whole
@@ -316,7 +324,8 @@ def tried(trial: Trial, n_cuts: int, random: Random, environment: dict[str, str]
 def in_peace(flags: list[str], table: Path) -> str:
     """Compute the table that everything is held against; return its digest."""
     command = [sys.executable, "-m", "yahtzee_cluster.run", *flags, "--store", str(table), "--json"]
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    insist_done(result.returncode, result.stderr)
     digest: str = json.loads(result.stdout)["table_sha256"]
     return digest
 
@@ -331,7 +340,7 @@ def hold(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         if why := missing(kind, folder):
             skipped[kind] = why
             continue
-        for setting in settings(kind):
+        for setting in settings(kind, options.keep):
             trial = Trial(setting, flags, reference, sha256, folder)
             reports.append(tried(trial, options.cuts, Random(f"{options.seed} {setting}"), environment))
             print(f"{setting}: {reports[-1]['cuts_that_broke'] or 'all kept'}", file=sys.stderr, flush=True)
@@ -355,6 +364,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cuts", type=int, default=10, help="of each run")
     parser.add_argument("--file-systems", nargs="+", choices=FILE_SYSTEMS, default=[*FILE_SYSTEMS])
+    parser.add_argument("--keep", nargs="+", choices=KEEP, default=[*KEEP], help="of the table")
     parser.add_argument("--flags", default="--rules yacht --G 3", help="of the job")
     parser.add_argument("--careless", action="store_true", help="run without any flush, to see that it is found out")
     parser.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
@@ -370,7 +380,9 @@ def main() -> int:
     elif not options.inside:
         os.execvp("unshare", ["unshare", *UNSHARED, sys.executable, *sys.argv, INSIDE])
     else:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # who is the first in a namespace is sent no other way
+        signal.signal(
+            signal.SIGTERM, signal.default_int_handler
+        )  # who is the first in a namespace is sent no other way
         with memory() as folder:
             report = hold(options, folder)
     for kind, why in report["skipped"].items():
