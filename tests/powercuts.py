@@ -323,7 +323,7 @@ def tried(trial: Trial, n_cuts: int, random: Random, environment: dict[str, str]
 
 def in_peace(flags: list[str], table: Path) -> str:
     """Compute the table that everything is held against; return its digest."""
-    command = [sys.executable, "-m", "yahtzee_cluster.run", *flags, "--store", str(table), "--json"]
+    command = [sys.executable, "-P", "-m", "yahtzee_cluster.run", *flags, "--store", str(table), "--json"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     insist_done(result.returncode, result.stderr)
     digest: str = json.loads(result.stdout)["table_sha256"]
