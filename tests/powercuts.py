@@ -19,7 +19,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -29,12 +28,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from acknowledged import CARELESS
+from file_systems import FILE_SYSTEMS, copy_sparse, make_file_system, missing, mounted
 from launch import MPIRUN, started
 from logged_disk import Log, served
 
@@ -42,33 +43,12 @@ from yahtzee_cluster.computation import KEEP
 
 INSIDE = "--inside"
 UNSHARED = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-SYSTEM_PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 NOTES = Path(__file__).with_name("acknowledged.py")
 
-DISK_BYTES = 320 << 20
-"""Not much more than the smallest that XFS takes."""
 PATIENCE_S = 120
 SHARES = (0.0, 0.5, 0.9, 1.0)
 """Of what was not flushed before a cut, so much is on the disk afterwards."""
 FOUND = re.compile(r"found=\d+ damaged=(\d+) dropped=(\d+)")
-
-
-@dataclass(frozen=True)
-class FileSystem:
-    """A kind of file system: what makes it, where that comes from, and two ways to mount it."""
-
-    make: tuple[str, ...]
-    package: str
-    usual: str
-    lazy: str
-    """This leaves more unwritten for longer."""
-
-
-FILE_SYSTEMS = {
-    "ext4": FileSystem(("mkfs.ext4", "-q"), "e2fsprogs", "defaults", "commit=60,data=writeback,noauto_da_alloc"),
-    "xfs": FileSystem(("mkfs.xfs", "-q"), "xfsprogs", "defaults", "logbsize=256k"),
-    "btrfs": FileSystem(("mkfs.btrfs", "-q"), "btrfs-progs", "nodiscard", "nodiscard,commit=60"),
-}
 
 
 @dataclass(frozen=True)
@@ -84,25 +64,13 @@ class Setting:
         return f"{self.kind} ({self.options}), --keep {self.keep}, ranks: {self.n_ranks}"
 
 
-def settings(kind: str, keeps: list[str]) -> list[Setting]:
-    """All settings in which a file system is tried."""
-    system = FILE_SYSTEMS[kind]
-    ways = [(system.usual, 1), (system.lazy, 3)]
-    return [Setting(kind, keep, options, n_ranks) for keep, (options, n_ranks) in product(keeps, ways)]
-
-
-# -------------------------------------------------------------------------------------------------- disks, tables
-
-
-@contextmanager
-def mounted(image: Path, kind: str, options: str) -> Iterator[Path]:
-    """The directory where a file system in an image is seen; its loop device goes with it."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["mount", "-t", kind, "-o", f"loop,{options}", image, folder], check=True, capture_output=True)
-        try:
-            yield Path(folder)
-        finally:
-            subprocess.run(["umount", folder], check=True)
+def settings() -> list[Setting]:
+    """All settings that are tried: what is kept of the table, and one rank or several on a disk that is lazier."""
+    return [
+        Setting(kind, keep, options, n_ranks)
+        for kind, keep in product(FILE_SYSTEMS, KEEP)
+        for options, n_ranks in ((FILE_SYSTEMS[kind].usual, 1), (FILE_SYSTEMS[kind].lazy, 3))
+    ]
 
 
 @contextmanager
@@ -114,35 +82,6 @@ def memory() -> Iterator[Path]:
             yield Path(folder).resolve()
         finally:
             subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-def make_file_system(kind: str, image: Path) -> None:
-    """Make an empty file system in an image."""
-    with image.open("wb") as file:
-        file.truncate(DISK_BYTES)
-    command = [*FILE_SYSTEMS[kind].make, str(image)]
-    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"PATH": SYSTEM_PATH})
-
-
-def missing(kind: str, folder: Path) -> str:
-    """Why a file system cannot be tried here, if so."""
-    system = FILE_SYSTEMS[kind]
-    if shutil.which(system.make[0], path=SYSTEM_PATH) is None:
-        return f"no {system.make[0]} here; install {system.package}"
-    try:
-        os.close(os.open("/dev/fuse", os.O_RDWR))
-        make_file_system(kind, image := folder / "attempt")
-        with mounted(image, kind, system.usual):
-            return ""
-    except OSError as error:
-        return f"no FUSE here: {error}"
-    except subprocess.CalledProcessError as error:
-        return f"no {kind} on a loop device here: {error.stderr.decode().strip()}"
-
-
-def copy_sparse(image: Path, copy: Path) -> None:
-    """Copy an image, and leave out what is zero."""
-    subprocess.run(["cp", "--sparse=always", image, copy], check=True)
 
 
 def state(mine: Path, theirs: Path) -> str:
@@ -202,9 +141,8 @@ class Trial:
         with started([*launcher, sys.executable, NOTES, self.log, notes, *flags], environment) as job:
             result = job.end(PATIENCE_S)
         lines = [line.split() for line in notes.read_text().splitlines()]
-        return Outcome(
-            result.returncode, result.stdout, result.stderr, {name: int(position) for position, name in lines}
-        )
+        acknowledged = {name: int(position) for position, name in lines}
+        return Outcome(result.returncode, result.stdout, result.stderr, acknowledged)
 
     def record(self, environment: dict[str, str]) -> Recording:
         """Run the job once on a disk that keeps a log."""
@@ -222,11 +160,11 @@ class Trial:
         insist_done(outcome.code, outcome.stderr)
         return Recording(blank, Log(self.log), began, ended, outcome.acknowledged)
 
-    def cut(self, recording: Recording, random: Random) -> Verdict:
-        """Cut the power at some moment of a recorded run, and judge what is left."""
+    def cut(self, recording: Recording, number: int, random: Random) -> Verdict:
+        """Cut the power at some moment of a recorded run, for the n-th time, and judge what is left."""
         image = self.folder / "image"
         copy_sparse(recording.blank, image)
-        moment, share = recording.moment(random), random.choice(SHARES)
+        moment, share = recording.moment(number, random), random.choice(SHARES)
         recording.log.cut(image, moment, share, random)
         acknowledged = {name for name, position in recording.acknowledged.items() if position <= moment}
         return self.judge(f"cut at {moment} with {share:.0%} of what was not flushed", image, acknowledged)
@@ -239,7 +177,9 @@ class Trial:
                 outcome = self.run(disk)
                 after = self.states(disk)
         except subprocess.CalledProcessError as error:
-            return Verdict(cut, 0, 0, 0, {"kept": [f"not mounted: {error.stderr}"]})
+            return Verdict(cut, 0, 0, 0, {"kept": [f"{error}: {error.stderr}"]})
+        except subprocess.TimeoutExpired as error:
+            return Verdict(cut, 0, 0, 0, {"resumed": [str(error)]})
         there, computed = {name for name in before if self.is_fine(before[name])}, set(outcome.acknowledged)
         summary = json.loads(outcome.stdout) if outcome.code == 0 else {}
         found = FOUND.search(outcome.stderr)
@@ -253,9 +193,8 @@ class Trial:
                 *([outcome.stdout] if summary.get("classes_computed", len(computed)) != len(computed) else []),
             ],
         }
-        return Verdict(
-            cut, len(acknowledged), len(there), len(computed), {how: what for how, what in broken.items() if what}
-        )
+        broken = {promise: what for promise, what in broken.items() if what}
+        return Verdict(cut, len(acknowledged), len(there), len(computed), broken)
 
     def is_fine(self, how: str) -> bool:
         """Whether a class may be like that."""
@@ -292,10 +231,11 @@ class Recording:
     ended: int
     acknowledged: dict[str, int]
 
-    def moment(self, random: Random) -> int:
-        """A moment of the run: any, or right behind an acknowledgement, or when the command has just ended."""
-        anywhere, acknowledged = self.log.moments(self.began, self.ended), [*self.acknowledged.values()]
-        return random.choices([random.choice(anywhere), random.choice(acknowledged), self.ended], (5, 4, 1))[0]
+    def moment(self, number: int, random: Random) -> int:
+        """A moment of the run: right behind an acknowledgement, or any, and now and then when it has just ended."""
+        anywhere = random.choice([*self.log.moments(self.began, self.ended), self.ended])
+        acknowledged = random.choice([*self.acknowledged.values()])
+        return (acknowledged, anywhere, acknowledged, anywhere, self.ended)[number % 5]
 
 
 # --------------------------------------------------------------------------------------------------- the whole
@@ -304,7 +244,7 @@ class Recording:
 def tried(trial: Trial, n_cuts: int, random: Random, environment: dict[str, str]) -> dict[str, object]:
     """Record one run, cut the power so many times, and report."""
     recording = trial.record(environment)
-    verdicts = [trial.cut(recording, random) for _ in range(n_cuts)]
+    verdicts = [trial.cut(recording, number, random) for number in range(n_cuts)]
     broken = Counter(promise for verdict in verdicts for promise in verdict.broken)
     return {
         "setting": str(trial.setting),
@@ -331,20 +271,18 @@ def in_peace(flags: list[str], table: Path) -> str:
 
 
 def hold(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Try all settings of the file systems that can be had here; return what is to be reported."""
+    """Try the settings, as far as their file systems can be had here; return what is to be reported."""
     flags, reference = options.flags.split(), folder / "reference"
     sha256 = in_peace(flags, reference)
     environment = {CARELESS: "yes"} if options.careless else {}
-    skipped, reports = {}, []
-    for kind in options.file_systems:
-        if why := missing(kind, folder):
-            skipped[kind] = why
-            continue
-        for setting in settings(kind, options.keep):
+    reasons = {kind: missing(kind, folder) for kind in dict.fromkeys(setting.kind for setting in options.settings)}
+    reports = []
+    for setting in options.settings:
+        if not reasons[setting.kind]:
             trial = Trial(setting, flags, reference, sha256, folder)
             reports.append(tried(trial, options.cuts, Random(f"{options.seed} {setting}"), environment))
             print(f"{setting}: {reports[-1]['cuts_that_broke'] or 'all kept'}", file=sys.stderr, flush=True)
-    return {"settings": reports, "skipped": skipped}
+    return {"settings": reports, "skipped": {kind: why for kind, why in reasons.items() if why}}
 
 
 def refused() -> str:
@@ -353,9 +291,17 @@ def refused() -> str:
         return "only root may use loop devices"
     try:
         result = subprocess.run(["unshare", *UNSHARED, "true"], capture_output=True, text=True, check=False)
-    except OSError as error:
-        return f"no unshare here: {error.strerror}"
+    except FileNotFoundError:
+        return "no unshare here"
     return f"no namespaces here: {result.stderr.strip()}" if result.returncode else ""
+
+
+def matching(pattern: str) -> list[Setting]:
+    """The settings whose names match a pattern, as file names do."""
+    found = [setting for setting in settings() if fnmatchcase(str(setting), pattern)]
+    if not found:
+        raise argparse.ArgumentTypeError(f"matches none of: {'; '.join(map(str, settings()))}")
+    return found
 
 
 def parsed() -> argparse.Namespace:
@@ -363,8 +309,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cuts", type=int, default=10, help="of each run")
-    parser.add_argument("--file-systems", nargs="+", choices=FILE_SYSTEMS, default=[*FILE_SYSTEMS])
-    parser.add_argument("--keep", nargs="+", choices=KEEP, default=[*KEEP], help="of the table")
+    parser.add_argument("--settings", type=matching, default="*", help="those with such names, as `ext4*frontier*`")
     parser.add_argument("--flags", default="--rules yacht --G 3", help="of the job")
     parser.add_argument("--careless", action="store_true", help="run without any flush, to see that it is found out")
     parser.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
@@ -376,13 +321,14 @@ def main() -> int:
     options, began = parsed(), time.monotonic()
     why_not = "" if options.inside else refused()
     if why_not:
-        report: dict[str, Any] = {"settings": [], "skipped": dict.fromkeys(options.file_systems, why_not)}
+        report: dict[str, Any] = {
+            "settings": [],
+            "skipped": dict.fromkeys((setting.kind for setting in options.settings), why_not),
+        }
     elif not options.inside:
         os.execvp("unshare", ["unshare", *UNSHARED, sys.executable, *sys.argv, INSIDE])
     else:
-        signal.signal(
-            signal.SIGTERM, signal.default_int_handler
-        )  # who is the first in a namespace is sent no other way
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # the first process of a namespace ignores it else
         with memory() as folder:
             report = hold(options, folder)
     for kind, why in report["skipped"].items():
