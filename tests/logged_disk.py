@@ -125,7 +125,8 @@ def served(image: Path, log: Path, file: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            subprocess.run(["umount", file], check=True)
+            subprocess.run(["umount", "--lazy", file], check=True)
+            server.kill()  # it has ended, or somebody holds the file who is not to be waited for
 
 
 # ------------------------------------------------------------------------------------------------ the power cut

@@ -328,7 +328,7 @@ def main() -> int:
     elif not options.inside:
         os.execvp("unshare", ["unshare", *UNSHARED, sys.executable, *sys.argv, INSIDE])
     else:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # the first process of a namespace ignores it else
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # else the first process of a namespace ignores it
         with memory() as folder:
             report = hold(options, folder)
     for kind, why in report["skipped"].items():

@@ -64,6 +64,7 @@ def test_without_what_it_takes(tmp_path: Path) -> None:
         ([ONE, FLUSH, TWO], 1, b"12"),
         ([ONE, TWO], 0, b"00"),
         ([ONE, TWO, FLUSH], 0, b"12"),
+        ([ONE, FLUSH, TWO, FLUSH], 0, b"12"),
     ],
 )
 def test_what_a_cut_leaves(log: list[bytes], share: float, left: bytes, tmp_path: Path) -> None:
