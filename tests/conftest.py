@@ -121,7 +121,7 @@ SMALL = {
 
 ONE_BY_ONE = {
     *("advice", "balance", "campaign", "cli", "cluster", "frontier", "hosts", "lost"),
-    *("messages", "powercuts", "slurm", "stopping", "trust", "yahtzee"),
+    *("messages", "powercuts", "replaced", "slurm", "stopping", "trust", "yahtzee"),
 }
 """What starts many ranks, kills, freezes or cuts them off, or looks at the clock: one such test at a time."""
 

@@ -114,8 +114,8 @@ def main() -> int:
 
 
 @contextmanager
-def served(image: Path, log: Path, file: Path) -> Iterator[None]:
-    """An image that is seen as a file, and whose writes and flushes are logged, as long as it is wanted."""
+def served(image: Path, log: Path, file: Path) -> Iterator[int]:
+    """An image that is seen as a file, and whose writes and flushes are logged; yields the server's process."""
     file.touch()
     command = [sys.executable, __file__, str(image), str(log), str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as server:
@@ -123,7 +123,7 @@ def served(image: Path, log: Path, file: Path) -> Iterator[None]:
         if server.stdout.readline() != "mounted\n":
             raise OSError(f"{file}: could not be mounted")
         try:
-            yield
+            yield server.pid
         finally:
             subprocess.run(["umount", "--lazy", file], check=True)
             server.kill()  # it has ended, or somebody holds the file who is not to be waited for
