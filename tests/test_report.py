@@ -12,11 +12,15 @@ from conftest import SMALL
 from launch import command, computed
 
 from yahtzee_cluster.games import compare, play_for_mean
+from yahtzee_cluster.report import SHEETS
 from yahtzee_cluster.statistics import percentile, statistics
 from yahtzee_cluster.table import Table
 
 FIGURES = ["boxes", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]
 TARGET = 20
+FORMULA = re.compile(r" *[=+@-]|[\t\r]")
+"""How text begins that a spreadsheet computes."""
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +123,22 @@ def test_strange_games(tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text('name = "strange"\n' + boxes)
     shown = command("statistics", "--rules", tmp_path / "rules.toml").stdout.splitlines()
     assert shown[6].split() == ["$\\frac$", "7.0000", "0.0000", "0.0000"]
+
+
+def test_no_cell_is_a_formula(tmp_path: Path) -> None:
+    """No cell of any CSV file is text that a spreadsheet computes, whatever boxes are called; names stay readable."""
+    names = ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", " =1", "plain"]
+    boxes = "".join(f'[[category]]\nname = "{name}"\nface = {face}\n' for face, name in enumerate(names, start=1))
+    table = computed('name = "=1+1"\n' + boxes, tmp_path / "table", "scores", 40)
+    assert command("report", "--store", table.path, "--for", 40, "--out", tmp_path).returncode == 0
+    sheets = sorted((tmp_path / "tables").glob("*.csv"))
+    assert [path.stem for path in sheets] == sorted(SHEETS)
+    for path in sheets:
+        with path.open(encoding="utf-8", newline="") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        assert not [cell for cell in cells if FORMULA.match(cell) and (cell in names or not NUMBER.fullmatch(cell))]
+    assert [row["box"].removeprefix("'") for row in sheet(tmp_path, "boxes")] == names
+    assert sheet(tmp_path, "costliest")
 
 
 def test_a_box_called_like_a_bonus(tmp_path: Path) -> None:

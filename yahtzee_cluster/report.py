@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -111,6 +112,10 @@ CAPTIONS: dict[figures.Draw, str] = {
 }
 
 
+FORMULA = re.compile(r"\s*[=+@-]")
+"""How a text begins that a spreadsheet would compute."""
+
+
 def _sheets(found: Findings) -> Iterator[Sheet]:
     columns = (found.maxprob, found.expected[: found.target + 1], found.means, found.deviations)
     heading = ("score", "p_maxprob", "p_highest_mean", "mean_of_maxprob", "deviation_of_maxprob")
@@ -154,9 +159,13 @@ def _name(draw: figures.Draw) -> str:
 def _csv(sheet: Sheet) -> str:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(sheet.heading)
-    writer.writerows(sheet.rows)
+    writer.writerows([_inert(cell) for cell in row] for row in (sheet.heading, *sheet.rows))
     return text.getvalue()
+
+
+def _inert(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula: such a text gets an apostrophe in front."""
+    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
 
 def _page(found: Findings, pictures: dict[figures.Draw, bytes]) -> str:
