@@ -16,7 +16,7 @@ from yahtzee_cluster.report import SHEETS
 from yahtzee_cluster.statistics import percentile, statistics
 from yahtzee_cluster.table import Table
 
-FIGURES = ["boxes", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]
+FIGURES = ["boxes", "correlations", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]
 TARGET = 20
 FORMULA = re.compile(r" *[=+@-]|[\t\r]")
 """How text begins that a spreadsheet computes."""

@@ -14,11 +14,18 @@ from yahtzee_cluster.findings import Findings
 from yahtzee_cluster.likeness import STAGES
 
 SIZE = (6.3, 3.7)
-"""In inches: the width of a page's text."""
+"""In inches: the width of a page's text, and the height of most figures."""
+USUAL = 600
+"""Linear scales end here, or at the highest score: one game of Yahtzee in a thousand brings more."""
+LONGEST_NAME = 24
+"""Longer names of boxes are cut, in characters."""
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-BLACK: dict[str, Any] = {"color": "black", "linewidth": 1.2}
-GREY: dict[str, Any] = {"color": "0.45", "linewidth": 1.2, "linestyle": (0, (4, 1.5))}
-LIGHT: dict[str, Any] = {"color": "0.65", "linewidth": 1.2, "linestyle": (0, (1, 1))}
+BLACK: dict[str, Any] = {"color": "black", "linewidth": 1.2, "clip_on": False}
+GREY: dict[str, Any] = BLACK | {"color": "0.4", "linestyle": (0, (4, 1.5))}
+LIGHT: dict[str, Any] = BLACK | {"color": "0.5", "linestyle": (0, (1, 1))}
+
+TO_REACH = "score to reach, points"
 
 Draw = Callable[[Any, Findings], None]
 
@@ -36,10 +43,10 @@ def drawn(draw: Draw, findings: Findings, form: str) -> bytes:
         "axes.grid": True,
         "axes.axisbelow": True,
         "grid.color": "0.9",
-        "legend.framealpha": 1,
-        "legend.edgecolor": "none",
-        "legend.fancybox": False,
-        "text.parse_math": False,
+        "legend.frameon": False,
+        "legend.borderaxespad": 0.2,
+        "legend.columnspacing": 1.2,
+        "text.parse_math": False,  # names are no formulas; logarithmic axes are labelled by `_plain`
     }
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()  # whatever the user's own figures look like
@@ -56,124 +63,170 @@ def drawn(draw: Draw, findings: Findings, form: str) -> bytes:
 def curves(figure: Any, found: Findings) -> None:
     """How likely every score is, where most games end."""
     axes = figure.subplots()
-    last = min(500, found.target)
-    axes.plot(100 * found.maxprob[: last + 1], label="MaxProb: the best chance of each score", **BLACK)
+    last = min(USUAL, found.highest)
+    axes.plot(100 * found.maxprob[: last + 1], label="MaxProb", **BLACK)
     axes.plot(100 * found.expected[: last + 1], label="playing for the highest expected score", **GREY)
-    axes.set(xlabel="final score, at least so many points", ylabel="probability, %", xlim=(0, last), ylim=(0, 102))
-    axes.legend()
+    axes.set(xlabel=TO_REACH, ylabel="probability of at least that score, %", xlim=(0, last), ylim=(0, 100))
+    _legend(axes)
 
 
 def tails(figure: Any, found: Findings) -> None:
     """The same for high scores."""
     axes = figure.subplots()
-    usual = found.expected[: found.target + 1]
-    for curve, style, label in ((found.maxprob, BLACK, "MaxProb"), (usual, GREY, "highest expected score")):
-        axes.semilogy(np.where(curve > 0, curve, np.nan), label=label, **style)
-    axes.set(xlabel="final score, at least so many points", ylabel="probability", xlim=(0, found.target))
-    axes.legend()
+    last = found.highest
+    for curve, style, label in (
+        (found.maxprob, BLACK, "MaxProb"),
+        (found.expected, GREY, "playing for the highest expected score"),
+    ):
+        axes.plot(np.where(curve > 0, curve, np.nan)[: last + 1], label=label, **style)
+    axes.set(xlabel=TO_REACH, ylabel="probability of at least that score", xlim=(0, last))
+    _logarithmic(axes)
+    axes.set_ylim(top=1)
+    _legend(axes)
 
 
 def gain(figure: Any, found: Findings) -> None:
     """What there is to gain by playing for a score."""
     axes = figure.subplots()
-    last = min(800, found.target)
+    last = min(USUAL, found.highest)
     axes.plot(100 * found.gain[: last + 1], **BLACK)
-    axes.set(
-        xlabel="final score, at least so many points", ylabel="gained by MaxProb, percentage points", xlim=(0, last)
-    )
-    axes.set_ylim(bottom=0)
+    axes.set(xlabel=TO_REACH, ylabel="gained by MaxProb, percentage points", xlim=(0, last))
+    axes.set_ylim(0, None if found.gain.any() else 1)
 
 
 def ratio(figure: Any, found: Findings) -> None:
     """How many times more likely a score gets."""
-    from matplotlib.ticker import LogLocator
-
     axes = figure.subplots()
     nothing = np.full_like(found.maxprob, np.nan)
     usual = found.expected[: found.target + 1]
-    quotient = np.divide(found.maxprob, usual, where=usual > 0, out=nothing)
+    quotient = np.divide(found.maxprob, usual, where=usual > 0, out=nothing)[: found.highest + 1]
     axes.plot(quotient, **BLACK)
-    axes.set(
-        xlabel="final score, at least so many points", ylabel="MaxProb / highest expected score", xlim=(0, found.target)
-    )
-    if np.nanmax(quotient) > 3:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter("")
+    axes.set(xlabel=TO_REACH, ylabel="how many times as likely by MaxProb", xlim=(0, found.highest))
+    highest = np.nanmax(quotient)
+    if highest > 10:
+        _logarithmic(axes)
+    axes.set_ylim(1, None if highest > 1.1 else 1.1)
 
 
 def scores(figure: Any, found: Findings) -> None:
     """What is scored by who plays for a score."""
     mean, deviation = figure.subplots(2, 1, sharex=True)
-    mean.plot(np.arange(1, found.target + 1), found.means[1:], **BLACK)
-    mean.axhline(found.means[0], label="highest expected score", **LIGHT)
+    last = found.highest
+    targets = np.arange(1, last + 1)
+    mean.plot(targets, found.means[1 : last + 1], label="playing for T", **BLACK)
+    mean.axhline(found.means[0], label="playing for the highest expected score", **GREY)
     mean.set_ylabel("mean of the final\nscore, points")
-    mean.legend()
-    deviation.plot(np.arange(1, found.target + 1), found.deviations[1:], **BLACK)
-    deviation.axhline(found.deviations[0], **LIGHT)
-    deviation.set(
-        xlabel="score that is played for, T", ylabel="its standard\ndeviation, points", xlim=(0, found.target)
-    )
+    _legend(mean)
+    deviation.plot(targets, found.deviations[1 : last + 1], **BLACK)
+    deviation.axhline(found.deviations[0], **GREY)
+    deviation.set(xlabel="score that is played for, T", ylabel="its standard\ndeviation, points", xlim=(0, last))
 
 
 def distribution(figure: Any, found: Findings) -> None:
     """The probability of every single final score."""
     axes = figure.subplots()
-    last = min(600, len(found.expected) - 1)
-    single = 100 * -np.diff(np.append(found.expected, 0.0))[: last + 1]
+    last = max(1, min(USUAL, int(np.flatnonzero(found.expected)[-1])))
+    single = 100 * -np.diff(found.expected[: last + 2], append=0.0)[: last + 1]
     axes.fill_between(np.arange(last + 1), single, color="0.75", linewidth=0)
     axes.plot(single, color="black", linewidth=0.6)
-    median = found.percentile(0.5)
-    axes.axvline(median, label=f"median, {median}", **GREY)
-    axes.axvline(found.means[0], label=f"mean, {found.means[0]:.1f}", **BLACK | {"linestyle": (0, (1, 1))})
-    axes.legend()
+    median, mean = found.percentile(0.5), found.means[0]
+    axes.axvline(median, label=f"median, {median}", color="0.5", linewidth=4)
+    axes.axvline(mean, label=f"mean, {mean:.1f}", **BLACK | {"linestyle": (0, (3, 1.5))})
     axes.set(xlabel="final score, points", ylabel="probability, %", xlim=(0, last))
     axes.set_ylim(bottom=0)
+    _legend(axes)
 
 
 def boxes(figure: Any, found: Findings) -> None:
-    """What every box and bonus brings, and how they hang together."""
-    bars, matrix = figure.subplots(1, 2, width_ratios=(1, 1.1))
-    names, places = [short(name, 24) for name in found.names], np.arange(len(found.names))
-    deviation = found.deviation_of_boxes
-    bars.barh(places, found.box_means, color="0.8", edgecolor="black", linewidth=0.6)
-    bars.errorbar(found.box_means, places, xerr=deviation, fmt="none", ecolor="0.3", elinewidth=0.8, capsize=2)
-    bars.set_yticks(places, names, fontsize=7)
-    bars.invert_yaxis()
-    bars.set(xlabel="mean, and one standard\ndeviation, points", xlim=(0, None))
-    both = np.outer(deviation, deviation)
+    """What every box and bonus brings."""
+    names, places = _names(found), np.arange(len(found.names))
+    figure.set_figheight(1 + 0.22 * len(names))
+    bars = figure.subplots()
+    bars.barh(places, found.box_means, color="0.8", edgecolor="black", linewidth=0.6, label="mean")
+    dots = {"markersize": 5, "markeredgecolor": "white", "clip_on": False, "zorder": 3}
+    bars.plot(found.deviation_of_boxes, places, "o", color="black", label="standard deviation", **dots)
+    bars.set_yticks(places, names, fontsize=8)
+    bars.tick_params(axis="y", length=0)
+    bars.grid(visible=False, axis="y")
+    bars.set(xlabel="points", xlim=(0, None if found.box_means.any() else 1), ylim=(len(names) - 0.4, -0.6))
+    _legend(bars, reverse=True)
+
+
+def correlations(figure: Any, found: Findings) -> None:
+    """How boxes and bonuses correlate: each pair once, below the diagonal."""
+    names, places = _names(found), np.arange(len(found.names))
+    figure.set_figheight(2 + 0.27 * len(names))
+    matrix = figure.subplots()
+    both = np.outer(found.deviation_of_boxes, found.deviation_of_boxes)
     correlation = np.divide(found.covariances, both, where=both > 0, out=np.zeros_like(both))
-    np.fill_diagonal(correlation, 0)
-    matrix.imshow(np.abs(correlation), cmap="Greys", vmin=0, vmax=1)
-    for row, column in np.argwhere(np.abs(correlation) >= 0.05):
-        matrix.text(column, row, f"{100 * correlation[row, column]:.0f}", ha="center", va="center", fontsize=5)
-    matrix.set_xticks(places, names, rotation=90, fontsize=6)
-    matrix.set_yticks(places, names, fontsize=6)
+    pairs = np.tri(len(names), k=-1, dtype=bool)
+    matrix.imshow(np.where(pairs, np.abs(correlation), 0), cmap="Greys", vmin=0, vmax=1)
+    for row, column in np.argwhere(pairs & (np.abs(correlation) >= 0.05)):
+        value = correlation[row, column]
+        shown = f"{100 * value:.0f}".replace("-", "−")
+        color = "white" if abs(value) > 0.5 else "black"
+        matrix.text(column, row, shown, ha="center", va="center", fontsize=7, color=color)
+    matrix.set_xticks(places, names, rotation=90, fontsize=8)
+    matrix.set_yticks(places, names, fontsize=8)
+    matrix.set_xticks(places - 0.5, minor=True)
+    matrix.set_yticks(places - 0.5, minor=True)
+    matrix.tick_params(which="both", length=0)
     matrix.set_title("correlation, % (from 5 % on)", fontsize=9)
-    matrix.grid(visible=False)
+    matrix.spines[["top", "right"]].set_visible(False)
+    matrix.grid(visible=False, which="major")
+    matrix.grid(which="minor")
 
 
 def parting(figure: Any, found: Findings) -> None:
     """Where playing for a score and for the expected score part."""
     assert found.comparison
     by_mean, _ = found.comparison
-    share, cost = figure.subplots(1, 2)
+    figure.set_figheight(5.5)
+    share, cost = figure.subplots(2, 1, sharex=True)
     turns = np.arange(1, len(by_mean.taken) + 1)
     for stage, (name, style) in enumerate(zip(STAGES, (BLACK, GREY, LIGHT), strict=True)):
         taken = by_mean.taken[:, stage]
         part = np.divide(by_mean.otherwise[:, stage], taken, where=taken > 0, out=np.full_like(taken, np.nan))
         share.plot(turns, 100 * part, label=name, marker="os^"[stage], markersize=3.5, **style)
-    share.set(xlabel="turn", ylabel="decided otherwise by MaxProb, %", ylim=(0, None))
-    share.set_xticks(turns[::2])
-    share.legend()
+    share.set(ylabel="decided otherwise by MaxProb, %", ylim=(0, None if by_mean.otherwise.any() else 1))
     bottom = np.zeros(len(turns))
     for stage, (name, color) in enumerate(zip(STAGES, ("0.25", "0.6", "0.9"), strict=True)):
         height = 100 * by_mean.cost[:, stage]
         cost.bar(turns, height, bottom=bottom, color=color, edgecolor="black", linewidth=0.5, label=name)
         bottom += height
-    cost.set(xlabel="turn", ylabel=f"chance of at least {found.compared_for}\ngiven away, percentage points")
-    cost.set_xticks(turns[::2])
+    cost.set_ylabel(f"chance of at least {found.compared_for}\ngiven away, percentage points")
     cost.set_ylim(0, None if bottom.any() else 1)
     cost.grid(visible=False, axis="x")
-    cost.legend()
+    cost.set(xlabel="turn", xlim=(0.4, len(turns) + 0.6), xticks=turns)
+    for axes in (share, cost):
+        _legend(axes)
+
+
+def _names(found: Findings) -> list[str]:
+    return [short(name, LONGEST_NAME) for name in found.names]
+
+
+def _legend(axes: Any, **style: Any) -> None:
+    """A legend in one line above a plot, where it hides no data."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, **style)
+
+
+def _logarithmic(axes: Any) -> None:
+    """Make the vertical axis of a plot logarithmic; over few decades, label 2 and 5 as well."""
+    from matplotlib.ticker import LogLocator
+
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    few = high < 1e4 * low
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axes.yaxis.set_major_formatter(_plain)
+    axes.yaxis.set_minor_formatter("")
+
+
+def _plain(value: float, _: Any) -> str:
+    """The label of a tick on a logarithmic axis, as text that no formula is needed for: 0.05, 200, 10⁻³, 5·10⁴."""
+    if 0.01 <= value <= 1000:
+        return f"{value:g}"
+    digit, exponent = f"{value:.0e}".split("e")
+    power = "10" + str(int(exponent)).translate(SUPERSCRIPT)
+    return power if digit == "1" else f"{digit}·{power}"

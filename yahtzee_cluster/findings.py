@@ -52,6 +52,11 @@ class Findings:
         """The highest score there is something to say of."""
         return len(self.maxprob) - 1
 
+    @property
+    def highest(self) -> int:
+        """The highest score up to the target that can be reached at all; 1 in a game that pays nothing."""
+        return max(1, int(np.flatnonzero(self.maxprob)[-1]))
+
     def percentile(self, share: float) -> int:
         """The lowest score that so many games of who plays for the highest mean do not exceed."""
         return percentile(self.expected, share)

@@ -22,18 +22,30 @@ from yahtzee_cluster.games import Comparison
 from yahtzee_cluster.statistics import PERCENTILES
 
 STYLE = """
-body { font: 16px/1.5 Georgia, serif; max-width: 46em; margin: 2em auto; padding: 0 1em; color: #111; }
-h1, h2 { line-height: 1.2; font-weight: normal; }
+body { font: 16px/1.5 Georgia, serif; max-width: 46em; margin: 2em auto; padding: 0 1em; }
+body { color: #111; background: #fff; }
+h1, h2 { line-height: 1.2; font-weight: normal; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .15em .8em; text-align: right; } th { border-bottom: 1px solid #333; font-weight: normal; }
-td:first-child, th:first-child { text-align: left; } pre { font-size: .7em; overflow-x: auto; }
-figure { margin: 2em 0; } figure img { width: 100%; } figcaption { color: #444; font-size: .9em; }
+th, td { padding: .15em .8em; text-align: right; white-space: nowrap; }
+th { border-bottom: 1px solid #333; font-weight: normal; vertical-align: bottom; white-space: normal; }
+td:first-child, th:first-child { text-align: left; padding-left: 0; white-space: normal; }
+pre { font-size: .75em; } pre, .wide { overflow-x: auto; }
+figure { margin: 2em 0; } figure img { display: block; width: 100%; min-width: 32em; }
+figcaption { color: #444; font-size: .9em; }
 """
-
+"""On a narrow screen, what is too wide to be read there scrolls by itself."""
 
 PAGE = "index.html"
 PROMISE = "Every number is exact up to rounding; none is simulated."
 """What every page ends with, and no other page does."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the page says of a figure: what it looks like, to those who do not see it, and what it shows."""
+
+    alternative: str
+    caption: str
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,7 @@ def write(found: Findings, out: Path) -> Path:
     sheets = list(_sheets(found))
     page = out / PAGE
     with _writing(out):
-        for draw in CAPTIONS:
+        for draw in FIGURES:
             for form in FORMS:
                 _replace(out / "figures" / f"{_name(draw)}.{form}", pictures.get(draw, {}).get(form))
         for name in SHEETS:
@@ -73,7 +85,7 @@ def write(found: Findings, out: Path) -> Path:
 
 
 def _drawings(found: Findings) -> list[figures.Draw]:
-    return [draw for draw in CAPTIONS if found.comparison or draw is not figures.parting]
+    return [draw for draw in FIGURES if found.comparison or draw is not figures.parting]
 
 
 def _replace(file: Path, content: bytes | None) -> None:
@@ -96,21 +108,50 @@ def _writing(out: Path) -> Iterator[None]:
 FORMS = ("svg", "png")
 SHEETS = ("scores", "boxes", "covariances", "percentiles", "comparison", "costliest")
 
-CAPTIONS: dict[figures.Draw, str] = {
-    figures.curves: "How likely each final score is at least: the best chance that play can have for that score, and "
-    "the chance of who plays for the highest expected score (exact, not simulated).",
-    figures.tails: "The same for all scores, to the end.",
-    figures.gain: "What playing for a score gains over playing for the highest expected score.",
-    figures.ratio: "How many times more likely a score gets when it is played for.",
-    figures.scores: "What is scored on average by who plays for T, and its standard deviation; once T is reached, or "
-    "out of reach, the game goes on for the expected score.",
-    figures.distribution: "The probability of every single final score of who plays for the highest expected score.",
-    figures.boxes: "What every box and bonus brings to who plays for the highest expected score, and how they hang "
-    "together.",
-    figures.parting: "Where playing for a score and for the highest expected score part: the share of decisions, and "
-    "what is given away, turn by turn.",
+FIGURES: dict[figures.Draw, Words] = {
+    figures.curves: Words(
+        "Two falling curves on a linear scale, MaxProb above the other.",
+        "The probability of at least each score: the best that play can do for that score alone (MaxProb), and when "
+        "playing for the highest expected score.",
+    ),
+    figures.tails: Words(
+        "The same two curves for all scores on a logarithmic scale.",
+        "The same up to the highest score, on a logarithmic scale.",
+    ),
+    figures.gain: Words(
+        "A curve: the distance between the two probabilities at each score.",
+        "What playing for a score adds to its probability, compared with playing for the highest expected score.",
+    ),
+    figures.ratio: Words(
+        "A curve: the ratio of the two probabilities at each score.",
+        "How many times as likely a score is when it is played for: its probability by MaxProb, divided by its "
+        "probability when playing for the highest expected score.",
+    ),
+    figures.scores: Words(
+        "Two curves over T, mean above and standard deviation below, each with a level line for comparison.",
+        "Mean and standard deviation of the final score when playing for T; once T is reached, or out of reach, play "
+        "goes on for the expected score.",
+    ),
+    figures.distribution: Words(
+        "A shaded curve with vertical lines at median and mean.",
+        "The probability of every single final score when playing for the highest expected score.",
+    ),
+    figures.boxes: Words(
+        "Horizontal bars for the means, dots for the standard deviations; the table above has the numbers.",
+        "What every box and bonus brings on average when playing for the highest expected score, and its standard "
+        "deviation.",
+    ),
+    figures.correlations: Words(
+        "A triangular grid of boxes and bonuses, darker where two of them correlate more.",
+        "How boxes and bonuses correlate when playing for the highest expected score; smaller values than 5 % are left "
+        "out.",
+    ),
+    figures.parting: Words(
+        "Above, three curves over the turns; below, stacked bars. The tables below have the numbers.",
+        "Where playing for a score differs from playing for the highest expected score: the share of decisions that "
+        "are made otherwise, and the chance that is given away, turn by turn.",
+    ),
 }
-
 
 FORMULA = re.compile(r"\s*[=+@-]")
 """How a text begins that a spreadsheet would compute."""
@@ -175,22 +216,28 @@ def _page(found: Findings, pictures: dict[figures.Draw, bytes]) -> str:
     for draw, svg in pictures.items():
         if draw is figures.boxes:
             body += ["<h2>What every box brings</h2>", _boxes(found)]
-        source, caption = f"data:image/svg+xml;base64,{b64encode(svg).decode()}", escape(CAPTIONS[draw])
         if draw is figures.parting:
             body.append("<h2>Where the two part</h2>")
-        body.append(f'<figure><img src="{source}" alt="{caption}"><figcaption>{caption}</figcaption></figure>')
+        body.append(_figure(svg, FIGURES[draw]))
     if found.comparison:
         words = likeness.words(found.compared_for or 0, found.comparison, found.rules)
-        body.append(f"<pre>{escape(words)}</pre>")
+        body.append(f'<pre tabindex="0">{escape(words)}</pre>')
     body.append(f"<p>yahtzee_cluster {__version__}. {PROMISE}</p>")
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    screen = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<meta charset="utf-8">{screen}<title>{escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
 
 
+def _figure(svg: bytes, words: Words) -> str:
+    source = f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
+    image = f'<img src="{source}" alt="{escape(words.alternative)}">'
+    return f"<figure>{_wide(image)}<figcaption>{escape(words.caption)}</figcaption></figure>"
+
+
 def _summary(found: Findings) -> str:
-    shares = ", ".join(f"{share} %: {found.percentile(share / 100)}" for share in PERCENTILES)
+    shares = ", ".join(f"{found.percentile(share / 100)} ({share} %)" for share in PERCENTILES)
     return (
-        f"Who plays for the highest expected score has {found.means[0]:.4f} points on average, with a standard "
+        f"Playing for the highest expected score brings {found.means[0]:.4f} points on average, with a standard "
         f"deviation of {found.deviations[0]:.4f}. Percentiles of the final score: {shares}."
     )
 
@@ -199,30 +246,37 @@ def _table_6_1(found: Findings) -> str:
     published = dict(found.rules.published_maxprob)
     heading = [
         "score",
-        "MaxProb",
-        *(["published"] if published else []),
-        "highest expected score",
+        "MaxProb, %",
+        *(["published, %"] if published else []),
+        "playing for the highest expected score, %",
         "gained, percentage points",
     ]
     rows = []
-    for score in range(0, min(800, found.target) + 1, 50):
-        best, usual, gain = (100 * curve[score] for curve in (found.maxprob, found.expected, found.gain))
-        beside = [f"{published.get(score, '')} %" if score in published else ""] if published else []
-        rows.append([str(score), _percent(best), *beside, _percent(usual), f"{gain:.6f}"])
+    for score in _listed(found):
+        best, usual, gain = (f"{100 * curve[score]:.6f}" for curve in (found.maxprob, found.expected, found.gain))
+        rows.append([str(score), best, *([published.get(score, "")] if published else []), usual, gain])
     return _html(heading, rows)
+
+
+def _listed(found: Findings) -> range:
+    """Some twenty scores at most, in round steps, the published ones among them."""
+    last = min(800, found.highest)
+    step = 50 if found.rules.published_maxprob else next(step for step in (1, 2, 5, 10, 20, 50) if last <= 20 * step)
+    return range(0, last + 1, step)
 
 
 def _boxes(found: Findings) -> str:
     columns = (found.box_means, np.diag(found.covariances), found.deviation_of_boxes)
     rows = [[name, *(f"{column[row]:.4f}" for column in columns)] for row, name in enumerate(found.names)]
-    return _html(["box or bonus", "mean", "variance", "deviation"], rows)
-
-
-def _percent(value: float) -> str:
-    return f"{value:.6f} %"
+    return _html(["box or bonus", "mean", "variance", "standard deviation"], rows)
 
 
 def _html(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = ["<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in heading) + "</tr>"]
     lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
-    return "<table>\n" + "\n".join(lines) + "\n</table>"
+    return _wide("<table>\n" + "\n".join(lines) + "\n</table>")
+
+
+def _wide(content: str) -> str:
+    """Content that may be wider than a phone; the keyboard reaches it to scroll."""
+    return f'<div class="wide" tabindex="0">{content}</div>'
