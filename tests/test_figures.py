@@ -68,7 +68,7 @@ GAMES = {
 """Rules, the target of the table, and the score to compare for."""
 POWER = re.compile("([25]·)?10⁻?[⁰¹²³⁴-⁹]+")
 PLAIN = re.compile("[125]0{0,3}|0\\.0?[125]")
-SMALLEST = 7
+SMALLEST = 8
 """The smallest type, in points, at the size of the printed figure."""
 
 
@@ -162,7 +162,7 @@ def test_text_is_inside_and_apart(drawings: dict[figures.Draw, Drawn]) -> None:
 def test_text_is_large_enough(drawings: dict[figures.Draw, Drawn]) -> None:
     """Nothing is set in smaller type than can be read in print."""
     for drawn in drawings.values():
-        assert min(text.get_fontsize() for text in drawn.texts) >= SMALLEST
+        assert min(text.get_fontproperties().get_size_in_points() for text in drawn.texts) >= SMALLEST
 
 
 def test_legends_hide_no_data(drawings: dict[figures.Draw, Drawn]) -> None:

@@ -84,6 +84,33 @@ def test_page_stands_alone(written: Path) -> None:
     assert "free: exact optimal play" in page
 
 
+def test_page_on_a_phone(written: Path) -> None:
+    """The page is laid out for the width of its screen, and every table scrolls by itself where it is wider."""
+    page = (written / "index.html").read_text(encoding="utf-8")
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
+    assert page.count("<table>") == page.count('<div class="wide" tabindex="0"><table>') == 4
+    assert "<pre" not in page
+
+
+def test_alternatives_do_not_repeat_captions(written: Path) -> None:
+    """Every figure has a text of its own for those who do not see it."""
+    page = (written / "index.html").read_text(encoding="utf-8")
+    alternatives, captions = (set(re.findall(text, page)) for text in ('alt="(.+?)"', "<figcaption>(.+?)<"))
+    assert len(alternatives | captions) == 2 * len(FIGURES)
+
+
+def test_table_of_scores_ends_at_the_highest(tmp_path: Path) -> None:
+    """A small game has a table of scores in small steps, with no scores that cannot be reached."""
+    table = computed(SMALL["free"], tmp_path / "table", "scores", 300)
+    assert command("report", "--store", table.path, "--out", tmp_path).returncode == 0
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    first, *_ = re.findall(r"<table>(.*?)</table>", page, re.DOTALL)
+    listed = [int(score) for score in re.findall(r"<tr><td>(\d+)</td>", first)]
+    highest = max(score for score, chance in enumerate(table.curve()) if chance > 0)
+    assert 10 < len(listed) <= 21
+    assert highest - listed[1] < listed[-1] <= highest
+
+
 def test_same_bytes_again(table: Table, written: Path, tmp_path: Path) -> None:
     """The same table makes the same report, and an older one may be written over."""
     for _ in range(2):

@@ -39,7 +39,7 @@ def drawn(draw: Draw, findings: Findings, form: str) -> bytes:
         raise UsageError('report: needs matplotlib; install it with pip install "yahtzee_cluster[plot]"') from error
     settings: Any = {
         "svg.hashsalt": "yahtzee_cluster",
-        "font.size": 9,
+        "font.size": 10,
         "axes.grid": True,
         "axes.axisbelow": True,
         "grid.color": "0.9",
@@ -110,6 +110,7 @@ def ratio(figure: Any, found: Findings) -> None:
 
 def scores(figure: Any, found: Findings) -> None:
     """What is scored by who plays for a score."""
+    figure.set_figheight(5)
     mean, deviation = figure.subplots(2, 1, sharex=True)
     last = found.highest
     targets = np.arange(1, last + 1)
@@ -145,7 +146,7 @@ def boxes(figure: Any, found: Findings) -> None:
     bars.barh(places, found.box_means, color="0.8", edgecolor="black", linewidth=0.6, label="mean")
     dots = {"markersize": 5, "markeredgecolor": "white", "clip_on": False, "zorder": 3}
     bars.plot(found.deviation_of_boxes, places, "o", color="black", label="standard deviation", **dots)
-    bars.set_yticks(places, names, fontsize=8)
+    bars.set_yticks(places, names, fontsize=9)
     bars.tick_params(axis="y", length=0)
     bars.grid(visible=False, axis="y")
     bars.set(xlabel="points", xlim=(0, None if found.box_means.any() else 1), ylim=(len(names) - 0.4, -0.6))
@@ -165,13 +166,13 @@ def correlations(figure: Any, found: Findings) -> None:
         value = correlation[row, column]
         shown = f"{100 * value:.0f}".replace("-", "−")
         color = "white" if abs(value) > 0.5 else "black"
-        matrix.text(column, row, shown, ha="center", va="center", fontsize=7, color=color)
-    matrix.set_xticks(places, names, rotation=90, fontsize=8)
-    matrix.set_yticks(places, names, fontsize=8)
+        matrix.text(column, row, shown, ha="center", va="center", fontsize=8, color=color)
+    matrix.set_xticks(places, names, rotation=90, fontsize=9)
+    matrix.set_yticks(places, names, fontsize=9)
     matrix.set_xticks(places - 0.5, minor=True)
     matrix.set_yticks(places - 0.5, minor=True)
     matrix.tick_params(which="both", length=0)
-    matrix.set_title("correlation, % (from 5 % on)", fontsize=9)
+    matrix.set_title("correlation, % (from 5 % on)")
     matrix.spines[["top", "right"]].set_visible(False)
     matrix.grid(visible=False, which="major")
     matrix.grid(which="minor")

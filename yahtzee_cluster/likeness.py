@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from yahtzee_cluster.advice import words_of
@@ -28,20 +29,57 @@ def facts(target: int, both: Both, rules: Rules) -> dict[str, Any]:
     }
 
 
-def words(target: int, both: Both, rules: Rules) -> str:
-    """The same for people."""
+@dataclass(frozen=True)
+class Account:
+    """What one strategy costs by the other's measure, as text that is ready to be laid out."""
+
+    summary: tuple[str, ...]
+    unit: str
+    """What follows every cost: a percent sign, or nothing for points."""
+    heading: tuple[str, ...]
+    turns: list[tuple[str, ...]]
+    """A row for each turn, and one for all: the share of decisions that differ in each stage, and the cost."""
+    costliest: list[tuple[str, str]]
+    """Pairs of a cost and the position it arises in."""
+
+
+def accounts(target: int, both: Both, rules: Rules) -> tuple[Account, Account]:
+    """Two accounts: what playing for the highest mean costs in chance, and playing for the target in points."""
     by_mean, by_target = both
-    return "\n".join(
-        [
+    return (
+        _account(
             f"Played for the highest expected score, judged by the chance of at least {target} points:",
             f"{100 * _reached(by_mean, target):.6g} % reach them, {100 * _reached(by_target, target):.6g} % could;",
-            *_table(by_mean, rules, " %", 100),
-            "",
+            comparison=by_mean,
+            rules=rules,
+            unit=" %",
+            scale=100,
+        ),
+        _account(
             f"Played for at least {target} points, judged by the expected score:",
             f"{by_target.played.moments[0]:.4f} on average, where {by_mean.played.moments[0]:.4f} could be had;",
-            *_table(by_target, rules, "", 1),
-        ]
+            comparison=by_target,
+            rules=rules,
+            unit="",
+            scale=1,
+        ),
     )
+
+
+def words(target: int, both: Both, rules: Rules) -> str:
+    """Both accounts, as text for a terminal."""
+    by_mean, by_target = accounts(target, both, rules)
+    return "\n".join([*_lines(by_mean), "", *_lines(by_target)])
+
+
+def _lines(account: Account) -> list[str]:
+    width = 10 + len(account.unit)
+    table = [
+        "  ".join([f"{turn:>4}", *(f"{share:>11}" for share in shares), f"{cost:>{width}}"])
+        for turn, *shares, cost in (account.heading, *account.turns)
+    ]
+    costliest = [f"{cost:>{width}}  {where}" for cost, where in account.costliest]
+    return [*account.summary, "", *table, "", "costliest:", *costliest]
 
 
 def _reached(comparison: Comparison, target: int) -> float:
@@ -71,18 +109,19 @@ def _facts(comparison: Comparison, rules: Rules) -> dict[str, Any]:
     }
 
 
-def _table(comparison: Comparison, rules: Rules, unit: str, scale: float) -> list[str]:
+def _account(*summary: str, comparison: Comparison, rules: Rules, unit: str, scale: float) -> Account:
     """The share of decisions that the other one would take otherwise, turn by turn, and what that costs."""
     taken, otherwise, cost = comparison.taken, comparison.otherwise, scale * comparison.cost
     share = _share(otherwise.sum(), taken.sum())
-    lines = [f"of {taken.sum():.2f} decisions a game, {share} would be taken otherwise", ""]
-    lines.append(f"{'turn':>4}  {'  '.join(f'{stage:>11}' for stage in STAGES)}  {'cost':>10}{unit}")
     rows = [(str(turn + 1), taken[turn], otherwise[turn], cost[turn]) for turn in range(len(taken))]
-    for name, *columns in [*rows, ("all", taken.sum(axis=0), otherwise.sum(axis=0), cost)]:
-        shares = "  ".join(f"{_share(part, whole):>11}" for whole, part in zip(columns[0], columns[1], strict=True))
-        lines.append(f"{name:>4}  {shares}  {columns[2].sum():>10.4f}{unit}")
-    costliest = [f"{scale * one.cost:>10.6f}{unit}  {_where(one, rules)}" for one in comparison.costliest]
-    return [*lines, "", "costliest:", *costliest]
+    rows.append(("all", taken.sum(axis=0), otherwise.sum(axis=0), cost))
+    return Account(
+        (*summary, f"of {taken.sum():.2f} decisions a game, {share} would be taken otherwise"),
+        unit,
+        ("turn", *STAGES, f"cost{unit}"),
+        [(name, *map(_share, parts, wholes), f"{costs.sum():.4f}{unit}") for name, wholes, parts, costs in rows],
+        [(f"{scale * one.cost:.6f}{unit}", _where(one, rules)) for one in comparison.costliest],
+    )
 
 
 def _share(part: float, whole: float) -> str:

@@ -22,18 +22,23 @@ from yahtzee_cluster.games import Comparison
 from yahtzee_cluster.statistics import PERCENTILES
 
 STYLE = """
-body { font: 16px/1.5 Georgia, serif; max-width: 46em; margin: 2em auto; padding: 0 1em; }
-body { color: #111; background: #fff; }
+body { font: 16px/1.5 Georgia, serif; color: #111; background: #fff; }
+body { max-width: 46em; margin: 2em auto; padding: 0 1em; }
 h1, h2 { line-height: 1.2; font-weight: normal; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .15em .8em; text-align: right; white-space: nowrap; }
-th { border-bottom: 1px solid #333; font-weight: normal; vertical-align: bottom; white-space: normal; }
+th { border-bottom: 1px solid #333; font-weight: normal; vertical-align: bottom; }
+th { max-width: 9em; white-space: normal; }
 td:first-child, th:first-child { text-align: left; padding-left: 0; white-space: normal; }
-pre { font-size: .75em; } pre, .wide { overflow-x: auto; }
-figure { margin: 2em 0; } figure img { display: block; width: 100%; min-width: 32em; }
+.wide { overflow-x: auto; } li { overflow-wrap: anywhere; }
+figure { margin: 2em 0; } figure img { display: block; width: 100%; }
 figcaption { color: #444; font-size: .9em; }
+@media (max-width: 32em) {
+  table { font-size: .85em; } th, td { padding: .15em .3em; }
+  figure img { width: 100vw; margin-left: -1em; }
+}
 """
-"""On a narrow screen, what is too wide to be read there scrolls by itself."""
+"""A phone shows figures over its whole width; a table that is wider scrolls by itself."""
 
 PAGE = "index.html"
 PROMISE = "Every number is exact up to rounding; none is simulated."
@@ -220,8 +225,8 @@ def _page(found: Findings, pictures: dict[figures.Draw, bytes]) -> str:
             body.append("<h2>Where the two part</h2>")
         body.append(_figure(svg, FIGURES[draw]))
     if found.comparison:
-        words = likeness.words(found.compared_for or 0, found.comparison, found.rules)
-        body.append(f'<pre tabindex="0">{escape(words)}</pre>')
+        accounts = likeness.accounts(found.compared_for or 0, found.comparison, found.rules)
+        body += [part for account in accounts for part in _account(account)]
     body.append(f"<p>yahtzee_cluster {__version__}. {PROMISE}</p>")
     screen = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     head = f'<meta charset="utf-8">{screen}<title>{escape(title)}</title><style>{STYLE}</style>'
@@ -231,11 +236,20 @@ def _page(found: Findings, pictures: dict[figures.Draw, bytes]) -> str:
 def _figure(svg: bytes, words: Words) -> str:
     source = f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
     image = f'<img src="{source}" alt="{escape(words.alternative)}">'
-    return f"<figure>{_wide(image)}<figcaption>{escape(words.caption)}</figcaption></figure>"
+    return f"<figure>{image}<figcaption>{escape(words.caption)}</figcaption></figure>"
+
+
+def _account(account: likeness.Account) -> list[str]:
+    costliest = "".join(f"<li>{escape(f'{cost}: {where}')}</li>" for cost, where in account.costliest)
+    return [
+        f"<p>{escape(' '.join(account.summary))}.</p>",
+        _html(account.heading, account.turns),
+        f"<p>The costliest:</p><ol>{costliest}</ol>" if costliest else "",
+    ]
 
 
 def _summary(found: Findings) -> str:
-    shares = ", ".join(f"{found.percentile(share / 100)} ({share} %)" for share in PERCENTILES)
+    shares = ", ".join(f"{found.percentile(share / 100)} ({share}\N{NO-BREAK SPACE}%)" for share in PERCENTILES)
     return (
         f"Playing for the highest expected score brings {found.means[0]:.4f} points on average, with a standard "
         f"deviation of {found.deviations[0]:.4f}. Percentiles of the final score: {shares}."
@@ -246,9 +260,9 @@ def _table_6_1(found: Findings) -> str:
     published = dict(found.rules.published_maxprob)
     heading = [
         "score",
-        "MaxProb, %",
-        *(["published, %"] if published else []),
-        "playing for the highest expected score, %",
+        "MaxProb,\N{NO-BREAK SPACE}%",
+        *(["published,\N{NO-BREAK SPACE}%"] if published else []),
+        "playing for the highest expected score,\N{NO-BREAK SPACE}%",
         "gained, percentage points",
     ]
     rows = []
@@ -274,9 +288,4 @@ def _boxes(found: Findings) -> str:
 def _html(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = ["<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in heading) + "</tr>"]
     lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
-    return _wide("<table>\n" + "\n".join(lines) + "\n</table>")
-
-
-def _wide(content: str) -> str:
-    """Content that may be wider than a phone; the keyboard reaches it to scroll."""
-    return f'<div class="wide" tabindex="0">{content}</div>'
+    return '<div class="wide" tabindex="0"><table>\n' + "\n".join(lines) + "\n</table></div>"
