@@ -156,7 +156,7 @@ def boxes(figure: Any, found: Findings) -> None:
 def correlations(figure: Any, found: Findings) -> None:
     """How boxes and bonuses correlate: each pair once, below the diagonal."""
     names, places = _names(found), np.arange(len(found.names))
-    figure.set_figheight(2 + 0.27 * len(names))
+    figure.set_figheight(0.6 + 0.125 * max(map(len, names)) + 0.27 * len(names))
     matrix = figure.subplots()
     both = np.outer(found.deviation_of_boxes, found.deviation_of_boxes)
     correlation = np.divide(found.covariances, both, where=both > 0, out=np.zeros_like(both))
@@ -196,7 +196,7 @@ def parting(figure: Any, found: Findings) -> None:
         cost.bar(turns, height, bottom=bottom, color=color, edgecolor="black", linewidth=0.5, label=name)
         bottom += height
     cost.set_ylabel(f"chance of at least {found.compared_for}\ngiven away, percentage points")
-    cost.set_ylim(0, None if bottom.any() else 1)
+    cost.set_ylim(0, 1.05 * bottom.max() or 1)
     cost.grid(visible=False, axis="x")
     cost.set(xlabel="turn", xlim=(0.4, len(turns) + 0.6), xticks=turns)
     for axes in (share, cost):

@@ -30,7 +30,7 @@ th, td { padding: .15em .8em; text-align: right; white-space: nowrap; }
 th { border-bottom: 1px solid #333; font-weight: normal; vertical-align: bottom; }
 th { max-width: 9em; white-space: normal; }
 td:first-child, th:first-child { text-align: left; padding-left: 0; white-space: normal; }
-.wide { overflow-x: auto; } li { overflow-wrap: anywhere; }
+li, td:first-child { min-width: 2.5em; overflow-wrap: anywhere; } .wide { overflow-x: auto; }
 figure { margin: 2em 0; } figure img { display: block; width: 100%; }
 figcaption { color: #444; font-size: .9em; }
 @media (max-width: 32em) {
@@ -242,7 +242,7 @@ def _figure(svg: bytes, words: Words) -> str:
 def _account(account: likeness.Account) -> list[str]:
     costliest = "".join(f"<li>{escape(f'{cost}: {where}')}</li>" for cost, where in account.costliest)
     return [
-        f"<p>{escape(' '.join(account.summary))}.</p>",
+        f"<p>{escape(' '.join(account.summary)).replace(' %', '&nbsp;%')}.</p>",
         _html(account.heading, account.turns),
         f"<p>The costliest:</p><ol>{costliest}</ol>" if costliest else "",
     ]
