@@ -137,7 +137,7 @@ def test_inside_mpi() -> None:
     path = Path(__file__).parent / "test_messages.py"
     result = mpirun(3, ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--only-mpi", path])
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.count("9 passed") == 3
+    assert result.stdout.count("10 passed") == 3
 
 
 REFUSED = {

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -236,3 +237,25 @@ def test_lost_before_anything_is_computed(tmp_path: Path) -> None:
         run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
     while receive_now(comm):
         pass
+
+
+def test_a_disk_that_is_slower_than_the_lease(tmp_path: Path) -> None:
+    """While the master waits for the disk, for longer than the lease, workers hear of it, and it hears them."""
+
+    def master(team: Team) -> None:
+        team.begin(Toy(tmp_path, lease_s=1))
+        with claim(tmp_path, Tours(), 0b11, {}) as store:
+            team.check(store, [])
+            team.tell_disk(partial(time.sleep, 1.5))
+            assert team.ask_disk(partial(slow_answer, 1.5)) == "answer"
+            schedule = Schedule.of(store.partition)
+            team.run(schedule, lambda: None)
+            assert team.dismiss().n_computed == len(store.partition.classes)
+        assert not team.broken
+
+    on_ranks(master)
+
+
+def slow_answer(seconds: float) -> str:
+    time.sleep(seconds)
+    return "answer"

@@ -93,9 +93,11 @@ class WorkerFailedError(YahtzeeClusterError):
         self.rank = rank
         self.failed = failed
         self.exit_code = failed.exit_code
+        self.ends_at_once = failed.ends_at_once
 
     def __str__(self) -> str:
-        what_now = "" if self.exit_code == UsageError.exit_code else f"; {RESUMES}"
+        says_it_all = self.exit_code == UsageError.exit_code or self.ends_at_once
+        what_now = "" if says_it_all else f"; {RESUMES}"
         return f"rank {self.rank} on {self.failed.host}: {self.failed.problem}{what_now}"
 
 
@@ -140,8 +142,9 @@ class Failed:
 
     host: str
     problem: str
-    exit_code: int
-    details: str
+    details: str = ""
+    exit_code: int = YahtzeeClusterError.exit_code
+    ends_at_once: bool = False
 
 
 @dataclass(frozen=True)
@@ -382,6 +385,10 @@ class Team:
             self._broken |= bool(self._watch.others)
         return self._usage
 
+    def give_up(self) -> None:
+        """Wait for nobody."""
+        self._usage, self._broken = self._usage or Usage(), True
+
     def part(self) -> None:
         """Leave together with all workers."""
         for rank in self._gone:
@@ -607,6 +614,6 @@ def _obey(master: Master, crew: Crew, name: str, note: Note) -> None:
 def _failure(error: Exception) -> Failed:
     host, story = socket.gethostname(), "".join(traceback.format_exception(error))
     if not isinstance(error, YahtzeeClusterError):
-        return Failed(host, f"{type(error).__name__}: {error}", YahtzeeClusterError.exit_code, story)
+        return Failed(host, f"{type(error).__name__}: {error}", story)
     is_expected = isinstance(error.__cause__, OSError | YahtzeeClusterError | None)
-    return Failed(host, str(error), error.exit_code, "" if is_expected else story)
+    return Failed(host, str(error), "" if is_expected else story, error.exit_code, error.ends_at_once)

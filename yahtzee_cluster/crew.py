@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.cache import Cache
-from yahtzee_cluster.disk import DISK_TIMEOUT_S, DiskTimeoutError
+from yahtzee_cluster.disk import DISK_TIMEOUT_S, Patience
 from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.schedule import Event, Evicted, Instruction
 from yahtzee_cluster.store import DamagedError, DroppedError, ReplacedError, Store, new_values
-from yahtzee_cluster.watch import Watch
 from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write
 
 log = logging.getLogger(__name__)
@@ -133,7 +132,8 @@ class Crew:
         # A SimpleQueue would wait for ever, were it interrupted by a signal just before its time is over.
         self._ended: Queue[tuple[Join | Check | Action, Future[tuple[Any, float]]]] = Queue()
         self._n_running = {Load: 0, Solve: 0, Write: 0}
-        self._disk = Watch((Load, Write), disk_timeout_s)
+        kinds: tuple[type[Action], ...] = (Load, Write)
+        self._patience = Patience(store.path, disk_timeout_s, kinds)
         self._stopping = False
         self._n_threads = n_threads
         self._solvers: SimpleQueue[Solver] = SimpleQueue()
@@ -163,7 +163,7 @@ class Crew:
                 self._settle(*self._ended.get_nowait())
         except Empty:
             pass
-        self._miss_the_disk()
+        self._patience.check([kind for kind, n in self._n_running.items() if n])
         events, self._events = self._events, []
         return events
 
@@ -225,18 +225,10 @@ class Crew:
         self._n_running[kind] += 1
         future.add_done_callback(lambda ended: self._ended.put((action, ended)))
 
-    def _miss_the_disk(self) -> None:
-        """Give up when nothing that was to be read, or to be written, has been for too long."""
-        for kind in self._disk.others:
-            if not self._n_running[kind]:
-                self._disk.heard(kind)
-        if self._disk.lost() is not None:
-            raise DiskTimeoutError(self.store.path, self._disk.limit_s)
-
     def _settle(self, action: Join | Check | Action, ended: Future[tuple[Any, float]]) -> None:
         kind = type(action) if isinstance(action, Action) else Load
         self._n_running[kind] -= 1
-        self._disk.heard(kind)
+        self._patience.answered(kind)
         if isinstance(action, Join):
             ended.result()
         elif isinstance(action, Check):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from yahtzee_cluster.errors import RESUMES, YahtzeeClusterError
 from yahtzee_cluster.store import Store, StoreError
@@ -20,16 +20,19 @@ from yahtzee_cluster.watch import Watch
 log = logging.getLogger(__name__)
 
 DISK_TIMEOUT_S = 300
-WARN_S = 10.0
-"""After so long, a call that has not returned is worth a line."""
+WARN_S, WARN_SHARE = 10.0, 0.25
+"""A call that has not returned after so long, or this share of the time it has, is worth a line."""
 LOOK_EVERY_S = 0.5
 """How often the master makes sure that the table is still this run's, and that no worker is known to be dead."""
 
 T = TypeVar("T")
+Kind = TypeVar("Kind", bound=Hashable)
 
 
 class DiskTimeoutError(YahtzeeClusterError):
     """The disk has not answered for too long."""
+
+    ends_at_once = True
 
     def __init__(self, path: Path, limit_s: float) -> None:
         super().__init__(path, limit_s)
@@ -40,17 +43,48 @@ class DiskTimeoutError(YahtzeeClusterError):
         return f"{self.path}: its disk has not answered for {self.limit_s:g} s (--disk-timeout); {RESUMES}"
 
 
+class Patience(Generic[Kind]):
+    """Measures how long calls to the disk take, by kind; warns of one that takes long, gives up on one that hangs."""
+
+    def __init__(self, path: Path, limit_s: float, kinds: Collection[Kind]) -> None:
+        self._path = path
+        self._watch = Watch(kinds, limit_s)
+        self._kinds = kinds
+        self._is_slow = False
+        self.is_over = False
+
+    def answered(self, kind: Kind) -> None:
+        """A call has returned."""
+        self._watch.heard(kind)
+
+    def check(self, under_way: Collection[Kind]) -> None:
+        """Complain, if need be, of the calls that are under way. To be called often."""
+        if self.is_over:
+            raise DiskTimeoutError(self._path, self._watch.limit_s)
+        for kind in self._kinds:
+            if kind not in under_way:
+                self._watch.heard(kind)
+        self.is_over = self._watch.lost() is not None
+        if self.is_over:
+            raise DiskTimeoutError(self._path, self._watch.limit_s)
+        warn_s = min(WARN_S, WARN_SHARE * self._watch.limit_s)
+        is_slow = any(self._watch.silence(kind) > warn_s for kind in self._kinds)
+        if is_slow and not self._is_slow:
+            patience = f"the run waits for up to {self._watch.limit_s:g} s (--disk-timeout)"
+            log.warning("%s: its disk has not answered for %g s; %s", self._path, warn_s, patience)
+        if self._is_slow and not is_slow:
+            log.warning("%s: its disk answers again", self._path)
+        self._is_slow = is_slow
+
+
 class Disk:
     """One thread that does what it is asked to, one call after the other."""
 
     def __init__(self, path: Path, limit_s: float) -> None:
         self._path = path
-        self._limit_s = limit_s
         self._thread = ThreadPoolExecutor(1, "disk")
         self._under_way: deque[Future[Any]] = deque()
-        self._watch = Watch([path], limit_s)
-        self._is_slow = False
-        self._has_failed = False
+        self._patience = Patience(path, limit_s, [path])
         self._store: Store | None = None
         self._looking: Future[list[int]] | None = None
         self._looked = monotonic()
@@ -59,8 +93,7 @@ class Disk:
 
     def begin(self, work: Callable[[], T]) -> Future[T]:
         """Have something done; what goes wrong with it is raised by `check`, at the latest."""
-        if self._has_failed:
-            raise DiskTimeoutError(self._path, self._limit_s)
+        self._patience.check([self._path] if self._under_way else [])
         future = self._thread.submit(self._done, work)
         self._under_way.append(future)
         return future
@@ -71,24 +104,11 @@ class Disk:
 
     def check(self) -> None:
         """Raise what went wrong; complain of a call that takes too long. To be called often."""
-        if self._has_failed:
-            raise DiskTimeoutError(self._path, self._limit_s)
         while self._under_way and self._under_way[0].done():
             self._under_way.popleft().result()
-            self._watch.heard(self._path)
-        if not self._under_way:
-            self._watch.heard(self._path)
+            self._patience.answered(self._path)
+        self._patience.check([self._path] if self._under_way else [])
         self._look()
-        if self._watch.lost() is not None:
-            self._has_failed = True
-            raise DiskTimeoutError(self._path, self._limit_s)
-        if self._is_slow != (self._watch.silence(self._path) > WARN_S):
-            self._is_slow = not self._is_slow
-            if self._is_slow:
-                patience = f"the run waits for up to {self._limit_s:g} s (--disk-timeout)"
-                log.warning("%s: its disk has not answered for %g s; %s", self._path, WARN_S, patience)
-            else:
-                log.warning("%s: its disk answers again", self._path)
 
     @property
     def at_rest(self) -> bool:

@@ -303,6 +303,10 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
 
                 team.run(schedule, look)
                 look()
+        except YahtzeeClusterError as error:
+            if error.ends_at_once:
+                team.give_up()
+            raise
         finally:
             usage = team.dismiss()
         n_computed = len(classes) - len(done)

@@ -14,6 +14,8 @@ class YahtzeeClusterError(Exception):
     """Root of the tree: the run could not be completed."""
 
     exit_code = 1
+    ends_at_once = False
+    """Whether nothing that was begun can be committed any more, so that nobody need wait for it."""
 
 
 class UsageError(YahtzeeClusterError):

@@ -99,6 +99,10 @@ class Alone:
                 self._usage = self._crew.usage
         return self._usage
 
+    def give_up(self) -> None:
+        """Wait for nothing."""
+        self._usage = self._usage or Usage()
+
     def part(self) -> None:
         """There is nobody to part from."""
 

@@ -110,6 +110,8 @@ class StoreRefusedError(UsageError):
 class ReplacedError(StoreError):
     """The directory is not that of this run any more, or the run of this rank has ended."""
 
+    ends_at_once = True
+
     def __init__(self, path: Path, what: str = "was removed, or taken over by another run, while this one wrote it"):
         super().__init__(path, what)
         self.path = path
