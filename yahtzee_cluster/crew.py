@@ -131,9 +131,8 @@ class Crew:
         self._events: list[Event | Checked] = []
         # A SimpleQueue would wait for ever, were it interrupted by a signal just before its time is over.
         self._ended: Queue[tuple[Join | Check | Action, Future[tuple[Any, float]]]] = Queue()
-        self._n_running = {Load: 0, Solve: 0, Write: 0}
-        kinds: tuple[type[Action], ...] = (Load, Write)
-        self._patience = Patience(store.path, disk_timeout_s, kinds)
+        self._n_running = {kind.__name__: 0 for kind in (Load, Solve, Write)}
+        self._patience = Patience(store.path, disk_timeout_s, (Load.__name__, Write.__name__))
         self._stopping = False
         self._n_threads = n_threads
         self._solvers: SimpleQueue[Solver] = SimpleQueue()
@@ -222,11 +221,11 @@ class Crew:
     def _submit(self, kind: type[Action], action: Join | Check | Action, work: Callable[[], object]) -> None:
         """Have something done in the thread for a kind of action."""
         future = self._threads[kind].submit(_timed, work)
-        self._n_running[kind] += 1
+        self._n_running[kind.__name__] += 1
         future.add_done_callback(lambda ended: self._ended.put((action, ended)))
 
     def _settle(self, action: Join | Check | Action, ended: Future[tuple[Any, float]]) -> None:
-        kind = type(action) if isinstance(action, Action) else Load
+        kind = type(action).__name__ if isinstance(action, Action) else Load.__name__
         self._n_running[kind] -= 1
         self._patience.answered(kind)
         if isinstance(action, Join):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from yahtzee_cluster.errors import RESUMES, YahtzeeClusterError
 from yahtzee_cluster.store import Store, StoreError
@@ -25,8 +25,9 @@ WARN_S, WARN_SHARE = 10.0, 0.25
 LOOK_EVERY_S = 0.5
 """How often the master makes sure that the table is still this run's, and that no worker is known to be dead."""
 
+DISK = "disk"
+
 T = TypeVar("T")
-Kind = TypeVar("Kind", bound=Hashable)
 
 
 class DiskTimeoutError(YahtzeeClusterError):
@@ -43,21 +44,21 @@ class DiskTimeoutError(YahtzeeClusterError):
         return f"{self.path}: its disk has not answered for {self.limit_s:g} s (--disk-timeout); {RESUMES}"
 
 
-class Patience(Generic[Kind]):
+class Patience:
     """Measures how long calls to the disk take, by kind; warns of one that takes long, gives up on one that hangs."""
 
-    def __init__(self, path: Path, limit_s: float, kinds: Collection[Kind]) -> None:
+    def __init__(self, path: Path, limit_s: float, kinds: Collection[str]) -> None:
         self._path = path
         self._watch = Watch(kinds, limit_s)
         self._kinds = kinds
         self._is_slow = False
         self.is_over = False
 
-    def answered(self, kind: Kind) -> None:
+    def answered(self, kind: str) -> None:
         """A call has returned."""
         self._watch.heard(kind)
 
-    def check(self, under_way: Collection[Kind]) -> None:
+    def check(self, under_way: Collection[str]) -> None:
         """Complain, if need be, of the calls that are under way. To be called often."""
         if self.is_over:
             raise DiskTimeoutError(self._path, self._watch.limit_s)
@@ -84,7 +85,7 @@ class Disk:
         self._path = path
         self._thread = ThreadPoolExecutor(1, "disk")
         self._under_way: deque[Future[Any]] = deque()
-        self._patience = Patience(path, limit_s, [path])
+        self._patience = Patience(path, limit_s, [DISK])
         self._store: Store | None = None
         self._looking: Future[list[int]] | None = None
         self._looked = monotonic()
@@ -93,7 +94,7 @@ class Disk:
 
     def begin(self, work: Callable[[], T]) -> Future[T]:
         """Have something done; what goes wrong with it is raised by `check`, at the latest."""
-        self._patience.check([self._path] if self._under_way else [])
+        self._patience.check([DISK] if self._under_way else [])
         future = self._thread.submit(self._done, work)
         self._under_way.append(future)
         return future
@@ -106,8 +107,8 @@ class Disk:
         """Raise what went wrong; complain of a call that takes too long. To be called often."""
         while self._under_way and self._under_way[0].done():
             self._under_way.popleft().result()
-            self._patience.answered(self._path)
-        self._patience.check([self._path] if self._under_way else [])
+            self._patience.answered(DISK)
+        self._patience.check([DISK] if self._under_way else [])
         self._look()
 
     @property
