@@ -131,6 +131,25 @@ def test_anchors_that_are_none(anchor: Anchor, complaint: str) -> None:
         ANCHORS["yahtzee"].index(anchor)
 
 
+@pytest.mark.parametrize(
+    ("game", "anchor", "complaint"),
+    [
+        ("yahtzee", Anchor(0b1_1111_1111_1110, -1, False), "cannot bring an upper total of -1"),
+        ("yahtzee", Anchor(0b1_1111_1101_1111, 7, False), "cannot bring an upper total of 7"),
+        ("yahtzee", Anchor(0b1_1111_1111_1110, None, False), "cannot have decided the bonus"),
+        ("yahtzee", Anchor(0, 0, 2), "no such scorecard: free categories 0, chip 2"),  # type: ignore[arg-type]
+        ("yahtzee", Anchor(1, 0.0, False), "upper total 0.0"),  # type: ignore[arg-type]
+        ("yahtzee", Anchor("1", 0, False), "free categories 1"),  # type: ignore[arg-type]
+        ("yacht", Anchor(0b1111_1111_1110, 6, False), "cannot bring an upper total of 6"),
+        ("yacht", Anchor(0b1111_1111_1111, 1, False), "cannot bring an upper total of 1"),
+    ],
+)
+def test_anchors_that_no_play_reaches(game: str, anchor: Anchor, complaint: str) -> None:
+    """An upper total that no dice bring is refused, in a game without a bonus too, and so is what is no anchor."""
+    with pytest.raises(UsageError, match=complaint):
+        ANCHORS[game].reachable(anchor)
+
+
 @pytest.mark.parametrize("name", preset_names())
 def test_rows_lie_end_to_end(name: str) -> None:
     """The rows of one set of free categories follow each other without gap or overlap."""

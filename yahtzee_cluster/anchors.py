@@ -102,6 +102,8 @@ class Anchors:
     @cached_property
     def n_unmerged(self) -> int:
         """How many anchors there would be with every upper total up to the threshold kept apart."""
+        if not self.bonus:
+            return len(self)
         below = (1 << self.threshold) - 1
         each = [(totals & below).bit_count() + (totals > below) for totals in self._totals]
         return int(np.array(each) @ (self.place >= 0).sum(axis=1))
@@ -114,8 +116,11 @@ class Anchors:
 
     def index(self, anchor: Anchor) -> int:
         """The place of an anchor."""
-        if not 0 <= anchor.free <= self.rules.all_free or self.place[anchor.free, int(anchor.chip)] < 0:
-            raise UsageError(f"no such scorecard: free categories {anchor.free}, chip {anchor.chip}")
+        whole = isinstance(anchor.free, int | np.integer) and isinstance(anchor.upper, int | np.integer | None)
+        known = whole and 0 <= anchor.free <= self.rules.all_free and anchor.chip in (False, True)
+        if not known or self.place[anchor.free, int(anchor.chip)] < 0:
+            upper = "" if whole else f", upper total {anchor.upper}"
+            raise UsageError(f"no such scorecard: free categories {anchor.free}, chip {anchor.chip}{upper}")
         lane = 0 if anchor.upper is None else self.lane(anchor.free, anchor.upper)
         if lane >= self.n_lanes[anchor.free]:
             raise UsageError(f"no such anchor: the filled categories cannot bring an upper total of {anchor.upper}")
@@ -123,10 +128,11 @@ class Anchors:
 
     def reachable(self, anchor: Anchor) -> int:
         """The place of an anchor that some play reaches."""
-        upper = anchor.upper if self.bonus else None
-        index = self.index(Anchor(anchor.free, upper, anchor.chip))
-        if not self.exists[index] or (upper is not None and not self._totals[anchor.free] >> upper & 1):
-            raise UsageError(f"no such anchor: the used categories cannot bring an upper total of {anchor.upper}")
+        index, upper = self.index(anchor), anchor.upper
+        if upper is not None and (upper < 0 or not self._totals[anchor.free] >> upper & 1):
+            raise UsageError(f"no such anchor: the used categories cannot bring an upper total of {upper}")
+        if not self.exists[index]:
+            raise UsageError("no such anchor: the used categories cannot have decided the bonus")
         return index
 
     def after(self, anchor: Anchor, play: Play | Outcome) -> tuple[Anchor, int]:
@@ -179,16 +185,15 @@ class Anchors:
     def _totals(self) -> list[int]:
         """For every set of free categories: bit t is set where the filled ones can have brought a total of t."""
         totals = {0: 1}
-        for category in range(len(self.most_gained)):
-            face = int(self.most_gained[category]) // N_DICE
-            if face:
+        for number, category in enumerate(self.rules.categories):
+            if category.face:
                 for filled, before in list(totals.items()):
                     after = 0
                     for count in range(N_DICE + 1):
-                        after |= before << (face * count)
-                    totals[filled | 1 << category] = after
-        gaining = self._gaining
-        return [totals[~free & gaining] for free in range(len(self.reserve))]
+                        after |= before << (category.face * count)
+                    totals[filled | 1 << number] = after
+        upper = self.rules.all_free & ~self.rules.lower_boxes
+        return [totals[~free & upper] for free in range(len(self.reserve))]
 
 
 class Rows:

@@ -6,8 +6,11 @@ import argparse
 import io
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
+
+from yahtzee_cluster.errors import UsageError
 
 
 class Parser(argparse.ArgumentParser):
@@ -16,6 +19,14 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse."""
         self.exit(2, f"{self.prog}: {message}; see --help\n")
+
+
+def leave_out(options: argparse.Namespace, names: Iterable[str], because: str) -> None:
+    """Refuse flags that were given and would make no difference."""
+    for name in names:
+        given = getattr(options, name)
+        if given is not None and given is not False:
+            raise UsageError(f"{because}; leave out --{name.replace('_', '-')}")
 
 
 class UnheardError(Exception):

@@ -22,6 +22,7 @@ from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.rules import Rules
+from yahtzee_cluster.scored import check_lead
 from yahtzee_cluster.store import Store
 
 ROUNDING = 1e-14
@@ -100,18 +101,23 @@ class Race(Recurrence):
         lowest = np.maximum(-self.most[one], -self.scored[two])
         return lowest.astype(np.int64), np.minimum(self.most[two], self.scored[one]).astype(np.int64)
 
-    def entry(self, one: Anchor, two: Anchor, lead: int) -> tuple[int, int] | float:
-        """The subset of a state, and which of its entries is the value; or the value itself where that is decided."""
+    def subset(self, one: Anchor, two: Anchor) -> int:
+        """The free categories of both players, who take turns."""
         subset = one.free | two.free << len(self.rules.categories)
         if not self.exist(np.array([subset]))[0]:
             raise UsageError("the second player has used as many boxes as the first, or one less")
+        return subset
+
+    def entry(self, one: Anchor, two: Anchor, lead: int) -> tuple[int, int] | float:
+        """The subset of a state, and which of its entries is the value; or the value itself where that is decided."""
+        subset = self.subset(one, two)
         numbers = [self.anchors.reachable(anchor) - self.anchors.places(anchor.free).start for anchor in (one, two)]
         if lead > self.most[two.free] or -lead > self.most[one.free]:
             return float(lead > 0)
         at, there = self.entries(np.array([subset]), np.array(numbers[0]), np.array(numbers[1]), np.array([lead]))
         if not there[0]:
             lowest, highest = (int(leads[0]) for leads in self.leads(np.array([subset])))
-            raise UsageError(f"lead: no game comes to {lead} here, only to {lowest} to {highest}")
+            raise UsageError(f"lead: the row here has {lowest} to {highest}, found {lead}")
         return subset, int(at[0])
 
     def entries(
@@ -211,7 +217,9 @@ class RaceWins(Race):
 
 
 def value_of(problem: Race, store: Store, one: Anchor, two: Anchor, lead: int) -> list[float]:
-    """All quantities of a state."""
+    """All quantities of a state that some game comes to."""
+    problem.subset(one, two)  # or it says why not, before it looks at the lead
+    check_lead(problem.anchors, one, two, lead)
     found = problem.entry(one, two, lead)
     if isinstance(found, float):
         return [found] * problem.quantities

@@ -1,0 +1,124 @@
+"""The scores that games can have by the time they come to a scorecard, exactly.
+
+The order in which boxes are filled matters to further Yahtzees alone, five of a kind when the Yahtzee box is used: what
+they pay, and where they may go, hangs on which boxes are free by then.
+It is enough to look at each box twice, right after the Yahtzee box was filled and as late as possible, and to combine
+any way to fill one box with any way to fill another; the tests hold that against all games of small rule sets.
+The forced joker rule needs one thing more. A further Yahtzee may go to an upper box of another face only when all lower
+boxes are used, and so are those of its own face; so some upper boxes are filled last, and the jokers in lower boxes
+have other faces than theirs. Every choice of the faces that come last is tried.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from itertools import combinations
+
+from yahtzee_cluster.anchors import Anchor, Anchors
+from yahtzee_cluster.dice import FACES, FIVES, ROLLS
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.rules import Category, Rules
+
+Ways = set[tuple[int, int]]
+"""To fill a box: what it pays without the upper bonus, and what of that goes to the upper total."""
+
+
+@lru_cache(maxsize=64)
+def scores_so_far(anchors: Anchors, anchor: Anchor) -> tuple[int, ...]:
+    """The scores that games can have at an anchor, in rising order.
+
+    An upper total of None stands for all at which the bonus is decided.
+    """
+    anchors.reachable(anchor)
+    rules, free = anchors.rules, anchor.free
+    used = _members(rules.all_free & ~free)
+    faces = [box for box in used if rules.categories[box].face is not None]
+    found = 0
+    for last in _filled_last(rules, free, chip=anchor.chip):
+        ways = _ways(rules, free, anchor.chip, last)
+        above = 0
+        for total, scores in _combined(1, [ways[box] for box in faces]).items():
+            decided = anchors.lane(free, total) == 0
+            if decided if anchor.upper is None else total == anchor.upper:
+                above |= scores << rules.upper_bonus_for(0, total)
+        found |= _combined(above, [ways[box] for box in used if box not in faces])[0]
+    return _members(found)
+
+
+def check_score(anchors: Anchors, anchor: Anchor, score: int) -> None:
+    """Refuse a score that no game has so far at an anchor."""
+    _check(score, scores_so_far(anchors, anchor), f"score so far: no game has {score} points here")
+
+
+def leads(anchors: Anchors, one: Anchor, two: Anchor) -> list[int]:
+    """The leads of the first of two players that games can come to at their anchors, in rising order."""
+    scores, others = scores_so_far(anchors, one), scores_so_far(anchors, two)
+    return sorted({score - other for score in scores for other in others})
+
+
+def check_lead(anchors: Anchors, one: Anchor, two: Anchor, lead: int) -> None:
+    """Refuse a lead that no game comes to at two anchors."""
+    _check(lead, leads(anchors, one, two), f"lead: no game comes to {lead} here")
+
+
+def _check(points: int, possible: Sequence[int], refusal: str) -> None:
+    at = bisect(possible, points)
+    below, above = possible[max(at - 1, 0) : at], possible[at : at + 1]
+    if points in below:
+        return
+    if below and above:
+        raise UsageError(f"{refusal}; the nearest are {below[0]} and {above[0]}")
+    raise UsageError(f"{refusal}; the {f'most is {below[0]}' if below else f'least is {above[0]}'}")
+
+
+def _members(numbers: int) -> tuple[int, ...]:
+    return tuple(number for number, bit in enumerate(reversed(f"{numbers:b}")) if bit == "1")
+
+
+def _combined(scores: int, boxes: Iterable[Ways]) -> dict[int, int]:
+    """Sets of scores by what was added to the upper total, when each box is filled in any of its ways.
+
+    A set of scores is an integer: bit s stands for the score s.
+    """
+    found = {0: scores}
+    for ways in boxes:
+        before, found = found, {}
+        for total, having in before.items():
+            for points, gained in ways:
+                found[total + gained] = found.get(total + gained, 0) | having << points
+    return found
+
+
+def _ways(rules: Rules, free: int, chip: bool, last: int) -> dict[int, Ways]:
+    """To fill each of the used boxes, when those in the set `last` are filled after all others."""
+    used = rules.all_free & ~free
+    ways = {box: set(_ways_before(rules.categories[box])) for box in _members(used)}
+    if not used & rules.yahtzee_box:
+        return ways
+    if rules.has_chip:
+        yahtzee = rules.yahtzee_box.bit_length() - 1
+        ways[yahtzee] = {way for way in ways[yahtzee] if bool(way[0]) == chip}
+    others = used & ~rules.yahtzee_box
+    lower = others & rules.lower_boxes
+    for still_free, boxes in ((free | others, others), (free | last | lower, lower), (free | last, last)):
+        for play in (play for five in FIVES for play in rules.plays(still_free, chip, ROLLS[five])):
+            if boxes >> play.category & 1:
+                ways[play.category].add((play.points, play.upper))
+    return ways
+
+
+@cache
+def _ways_before(category: Category) -> frozenset[tuple[int, int]]:
+    """As long as the Yahtzee box is free, or with dice that are no five of a kind."""
+    paid = {category.score(roll) for roll in ROLLS}
+    return frozenset((points, points if category.face is not None else 0) for points in paid)
+
+
+def _filled_last(rules: Rules, free: int, *, chip: bool) -> list[int]:
+    """The sets of upper boxes that may have been filled last, as far as that brings scores of their own."""
+    if rules.joker != "forced" or not chip or free & rules.lower_boxes:
+        return [0]
+    used = [boxes for face in FACES if (boxes := rules.boxes_of(face) & ~free)]
+    return [sum(some) for size in range(len(used) + 1) for some in combinations(used, size)]
