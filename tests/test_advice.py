@@ -13,17 +13,18 @@ from random import Random
 import pytest
 from conftest import SMALL
 from launch import command, computed
+from positions import judged, rest_of, somewhere
 
 from yahtzee_cluster import reference
-from yahtzee_cluster.advice import Adviser, Position
+from yahtzee_cluster.advice import Adviser, Goal, Position
 from yahtzee_cluster.anchors import Anchor
-from yahtzee_cluster.conversation import HELP, Conversation, Goal, answer, listing, parse_goal
-from yahtzee_cluster.dice import KEEPS, ROLLS, Keep
+from yahtzee_cluster.conversation import HELP, Conversation, answer, listing, parse_goal
+from yahtzee_cluster.dice import KEEPS, ROLLS
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.uppers import Decider
 from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.rules import Rules, load_rules, parse_rules, preset_names
+from yahtzee_cluster.rules import load_rules, parse_rules, preset_names
 from yahtzee_cluster.spoken import find_box, parse_dice
 
 
@@ -36,45 +37,11 @@ def run(*arguments: object, said: str = "") -> subprocess.CompletedProcess[str]:
     return command("advise", *arguments, said=said)
 
 
-def somewhere(rules: Rules, n_free: int, random: Random) -> tuple[Anchor, int]:
-    """A state between turns that some game comes to, and what it has scored until then."""
-    anchor, score = (rules.all_free, 0, False), 0
-    while anchor[0].bit_count() > n_free:
-        roll = random.choice(ROLLS) if random.random() < 0.7 else (random.randrange(1, 7),) * 5
-        play = random.choice(rules.plays(anchor[0], anchor[2], roll))
-        anchor, points = reference.after(rules, anchor[0], anchor[1], play)
-        score += points
-    return Anchor(*anchor), score
-
-
-def judged(rules: Rules, position: Position, need: int | None) -> dict[Keep | str, reference.Row]:
-    """What every move is worth, trying out everything: moments, after the probability of what is needed if any is."""
-    moments, scores = reference.moments(rules), reference.maxprob_scores(rules)
-    free, upper, chip = position.anchor.free, position.anchor.upper or 0, position.anchor.chip
-
-    def options(roll: Keep) -> dict[str, reference.Row]:
-        found: dict[str, reference.Row] = {}
-        for play in rules.plays(free, chip, roll):
-            after, points = reference.after(rules, free, upper, play)
-            *p, mean, square = moments(*after) if need is None else scores(*after, max(need - points, 0))
-            name = rules.categories[play.category].name
-            found[name] = (*p, mean + points, square + 2 * points * mean + points**2)
-        return found
-
-    assert position.roll
-    if position.rolls_left == 0:
-        return {name: row for name, row in options(position.roll).items()}  # noqa: C416  # keys of a wider type
-    worth = {roll: reference.pick(options(roll).values()) for roll in reference.ROLLS}
-    for rolls_left in range(1, position.rolls_left + 1):
-        kept = {keep: reference.mean(reference.throws(keep), worth) for keep in reference.KEEPS}
-        if rolls_left < position.rolls_left:
-            worth = reference.kept_best(kept)
-    return {keep: kept[keep] for keep in reference.keeps(position.roll)}
-
-
 def agrees(adviser: Adviser, position: Position, reach: int | None) -> None:
     advice = adviser.advise(position, reach)
-    expected = judged(adviser.rules, position, None if reach is None else reach - position.score)
+    expected = judged(
+        adviser.rules, position, rest_of(adviser.rules, None if reach is None else reach - position.score)
+    )
     moves = [one.move.category or one.move.keep or () for one in advice]
     assert set(moves) == set(expected)
     for move, one in zip(moves, advice, strict=True):
@@ -426,12 +393,15 @@ def test_lines() -> None:
         (["--chip"], "chip: the Yahtzee box is not used"),
         (["--dice", "12345"], "rolls left: say how often the dice may still be rolled"),
         (["--dice", "12345", "--rolls-left", "3"], "--rolls-left: invalid choice: 3"),
-        (["--used", "aces", "--upper", "3", "--score-so-far", "2"], "score so far: these boxes hold at least 3 points"),
+        (
+            ["--used", "aces", "--upper", "3", "--score-so-far", "2"],
+            "score so far: no game has 2 points here; the least is 3",
+        ),
         (
             ["--used", "aces,deuces,treys,fours,fives,sixes", "--upper", "63", "--score-so-far", "63"],
-            "at least 98 points",
+            "score so far: no game has 63 points here; the least is 98",
         ),
-        (["--used", "yahtzee", "--chip"], "these boxes hold at least 50 points; say how many, with --score-so-far"),
+        (["--used", "yahtzee", "--chip"], "score so far: no game has 0 points here; the least is 50"),
         (["--rolls-left", "2"], "dice: say which are on the table, with --dice"),
         (["--lines", "--beat", "250"], "lines: every line says its position"),
         (["--lines", "--json"], "leave out --json"),

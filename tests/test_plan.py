@@ -188,7 +188,11 @@ def test_calibration_and_figure(tmp_path: Path) -> None:
         (["--rules", "chess"], "chess: no such rule set or file"),
         (["--rules", "yacht", "--plot", "/none/at/all.svg"], "plot: /none/at/all.svg cannot be written: "),
         (["--rules", "yacht", "--plot", "figure.xyz"], "plot: figure.xyz cannot be written: "),
-        (["--scaling", "--plot", "figure.svg"], "--plot draws fixed sets of every size; leave out --scaling"),
+        (["--scaling", "--plot", "figure.svg"], "--plot draws fixed sets of every size, and --scaling keeps to one"),
+        (["--scaling", "--ranks", "9"], "--scaling shows 2 to 1,024 ranks; leave out --ranks"),
+        (["--scaling", "--rules", "yacht", "--G", "aces,aces"], "G: aces is named twice"),
+        (["--scaling", "--rules", "yacht", "--G", "aces,,sixes"], "G: no element ''"),
+        (["--objective", "expected", "--target", "300"], "target: expected has none; leave it out"),
     ],
 )
 def test_refusals(flags: list[str], expected: str) -> None:

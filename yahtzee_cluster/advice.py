@@ -6,45 +6,82 @@ one turn of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cmp_to_key
 from itertools import combinations
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.dice import INDEX, N_DICE, Keep
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.errors import UsageError, shown
+from yahtzee_cluster.fields import MAX_COUNT, is_integer
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.objectives.expected import moments_after, solve_expected
-from yahtzee_cluster.objectives.probabilities import MaxProb, Scores
+from yahtzee_cluster.objectives.expected import ExpectedTable, moments_after, solve_expected
+from yahtzee_cluster.objectives.probabilities import Approximated, MaxProb, Scores
+from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.rules import Rules
+from yahtzee_cluster.scored import check_score
+from yahtzee_cluster.spoken import five_dice
 from yahtzee_cluster.table import Table
 
 TIE = 1e-12
+MAX_REACH = 1_000_000_000
 START_OF_TURN = 3
 """So many rolls are left before the first."""
 
 Worth = tuple[float, ...]
 """By every criterion of a goal, the first first."""
 
-WorthOf = Callable[[Anchor, int], Worth]
-"""Of a state after a play that pays so much."""
-
 
 @dataclass(frozen=True)
 class Position:
-    """A scorecard and the dice on the table."""
+    """A scorecard and the dice on the table, in any order."""
 
     anchor: Anchor
     """Its upper total is the points in the upper categories, whether or not they still matter."""
-    roll: Keep | None = None
+    roll: Sequence[int] | None = None
     rolls_left: int = START_OF_TURN
     score: int = 0
-    """So far."""
+    """So far; to who plays for the highest expected score it makes no difference."""
+
+    def __post_init__(self) -> None:
+        if self.roll is not None:
+            object.__setattr__(self, "roll", five_dice(self.roll))
+        least, most = (0, START_OF_TURN - 1) if self.roll else (START_OF_TURN, START_OF_TURN)
+        if not is_integer(self.rolls_left, least, most):
+            expected = f"{least} to {most} with dice on the table" if self.roll else f"{most} without dice"
+            raise UsageError(f"rolls left: expected {expected}, found {shown(self.rolls_left)}")
+        if not is_integer(self.score, 0, MAX_COUNT):
+            raise UsageError(f"score: expected the points so far, found {shown(self.score)}")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is played for: at least some score, what a table of some utility holds, or the highest expected score."""
+
+    reach: int | None = None
+    utility: str | None = None
+    """Its name."""
+
+    def __post_init__(self) -> None:
+        if self.reach is not None and (self.utility is not None or not is_integer(self.reach, 0, MAX_REACH)):
+            raise UsageError(f"reach: expected a score to play for, and nothing beside it, found {shown(self.reach)}")
+
+    @property
+    def words(self) -> str:
+        """As one says it."""
+        if self.utility is not None:
+            return self.utility
+        return "the highest expected score" if self.reach is None else f"at least {self.reach} points"
+
+
+MEAN = Goal()
 
 
 @dataclass(frozen=True)
@@ -58,149 +95,251 @@ class Move:
     """What scoring pays at once, bonuses included."""
 
 
-@dataclass(frozen=True)
+class Figures(TypedDict, total=False):
+    """What a goal has to say of a move."""
+
+    p: float
+    """The chance to reach the goal, a tie with the best opponent counted half if the goal says so."""
+    worth: float
+    """What the final score is worth on average, by a goal that is no chance."""
+    expected: float | None
+    """The expected final score of who plays for the goal; a table of probabilities alone does not know it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Advice:
     """What a move is worth."""
 
     move: Move
-    p: float | None
-    """The probability to reach the goal, if that is a score."""
-    expected: float | None
-    """The expected final score of who plays for the goal; a table of probabilities alone does not know it."""
+    p: float | None = None
+    worth: float | None = None
+    expected: float | None = None
     cost: float
     """How much less it is worth than the best move, by the goal."""
 
 
+# ------------------------------------------------------------------------------------- what decides, by the goal
+
+
+class Aim(ABC):
+    """A goal, and the score so far: what a state is worth after a play."""
+
+    n_criteria = 3
+
+    def __init__(self, expected: ExpectedTable, score: int) -> None:
+        self.expected = expected
+        self.score = score
+
+    @abstractmethod
+    def worth(self, after: Anchor, points: int) -> Worth:
+        """Of a state after a play that pays so much."""
+
+    @abstractmethod
+    def figures(self, worth: Worth) -> Figures:
+        """What is to be said of it."""
+
+    def moments(self, after: Anchor, points: int) -> tuple[float, float]:
+        """Mean and second moment, from the play on, of who plays for the highest mean after it."""
+        return moments_after(points, *self.expected.moments(self.expected.anchors.index(after)))
+
+
+class ForTheMean(Aim):
+    """The highest expected score."""
+
+    n_criteria = 2
+
+    def worth(self, after: Anchor, points: int) -> Worth:
+        """The moments."""
+        return self.moments(after, points)
+
+    def figures(self, worth: Worth) -> Figures:
+        """The expected final score."""
+        return {"expected": self.score + worth[0]}
+
+
+class ToReach(Aim):
+    """At least some score, by a table of maxprob or scores."""
+
+    def __init__(self, expected: ExpectedTable, score: int, table: Table, reach: int) -> None:
+        super().__init__(expected, score)
+        self._need = reach - score
+        self._knows_moments = isinstance(table.problem, Scores)
+        if self._need > table.target:
+            raise UsageError(f"{self._need} points are still needed, and this table goes up to {table.target}")
+
+        @cache
+        def rows(place: int) -> list[NDArray[np.float64]]:
+            """Probabilities, and the moments of who plays for them if the table has those."""
+            anchor = expected.anchors.anchor(place)
+            return [table.row(anchor, quantity) for quantity in range(3 if self._knows_moments else 1)]
+
+        self._rows = rows
+
+    def worth(self, after: Anchor, points: int) -> Worth:
+        """The chance to reach it, and the moments of who goes on playing for it, if they are known."""
+        left, moments = self._need - points, self.moments(after, points)
+        if left <= 0:
+            return 1.0, *moments
+        probabilities, *beside = self._rows(self.expected.anchors.index(after))
+        if left > len(probabilities):
+            return 0.0, *moments
+        if beside:
+            moments = moments_after(points, *(float(row[left - 1]) for row in beside))
+        return float(probabilities[left - 1]), *moments
+
+    def figures(self, worth: Worth) -> Figures:
+        """The chance, and the expected final score if that is known; what is reached leaves it to play for."""
+        known = self._need <= 0 or self._knows_moments
+        return {"p": worth[0], "expected": self.score + worth[1] if known else None}
+
+
+class ByUtility(Aim):
+    """What a table of some utility holds."""
+
+    def __init__(self, expected: ExpectedTable, score: int, table: Table) -> None:
+        super().__init__(expected, score)
+        self._is_chance = isinstance(table.problem, Utility) and table.problem.is_chance
+        self._row = cache(lambda place: table.worths(expected.anchors.anchor(place)))
+
+    def worth(self, after: Anchor, points: int) -> Worth:
+        """What the final score is worth on average, then the moments of who plays for the mean from there on."""
+        row = self._row(self.expected.anchors.index(after))
+        score = self.score + points
+        # What is right of the row takes an extra bonus that nobody can have here.
+        return float(row[score]) if score < len(row) else 0.0, *self.moments(after, points)
+
+    def figures(self, worth: Worth) -> Figures:
+        """The average worth, which may be a chance."""
+        return {"p": worth[0]} if self._is_chance else {"worth": worth[0]}
+
+
+# ------------------------------------------------------------------------------------------------ the adviser
+
+
 class Adviser:
-    """Knows a game, and how likely every score is if a table is at hand."""
+    """Knows a game, and by a table what else to play for than the highest expected score."""
 
     def __init__(self, rules: Rules, table: Table | None = None) -> None:
+        if table and table.rules.table != rules.table:
+            raise UsageError(f"{table.path}: holds another game")
+        if table and isinstance(table.problem, Approximated):
+            raise UsageError(f"{table.path}: holds approx; advice takes a table of maxprob, scores or some utility")
         self.rules = rules
         self.expected = solve_expected(rules)
         self.anchors = self.expected.anchors
         self._table = table
         self._turn = Turn(compile_moves(rules))
 
-    def advise(self, position: Position, reach: int | None = None) -> list[Advice]:
-        """Every legal move, the best first: to reach at least some score, or for the highest expected score.
+    @property
+    def goal(self) -> Goal:
+        """What is played for unless something else is said."""
+        problem = self._table and self._table.problem
+        return Goal(utility=problem.goal) if isinstance(problem, Utility) else MEAN
 
-        Among moves that are equally likely to reach it, the expected score decides, and then the larger second moment:
-        of who goes on playing for it if the table knows them, else of who plays for the highest mean from there on.
+    @property
+    def reaches_scores(self) -> bool:
+        """Whether the table knows how to play for a score."""
+        return self._table is not None and isinstance(self._table.problem, MaxProb | Scores)
+
+    def advise(self, position: Position, goal: Goal | int | None = None) -> list[Advice]:
+        """Every legal move, the best first, by a goal, or to reach at least some score.
+
+        Among moves that are equally likely to reach it, or worth the same, the expected score decides, and then the
+        larger second moment: of who goes on playing for the goal if the table knows them, else of who plays for the
+        highest mean from there on.
         """
-        anchor = position.anchor
-        if not anchor.free:
+        if not position.anchor.free:
             raise UsageError("no box is free: the game is over")
-        self.check(position, reach)
-        need = None if reach is None else reach - position.score
-        # What is reached leaves the expected score to play for.
-        has_mean = need is None or need <= 0 or isinstance(self._playing.problem, Scores)
+        aim = self._aim(position, goal)
         if position.roll is None:
-            found = [(Move("roll all dice"), self._start(anchor, need))]
+            found = [(Move("roll all dice"), self._start(position.anchor, aim))]
         elif position.rolls_left == 0:
-            found = self._boxes(anchor, position.roll, need)
+            found = self._boxes(position.anchor, tuple(position.roll), aim)
         else:
-            found = self._keeps(anchor, position.roll, position.rolls_left, need)
+            found = self._keeps(position.anchor, tuple(position.roll), position.rolls_left, aim)
         ranked = sorted(found, key=cmp_to_key(_which_first))
         best = ranked[0][1][0]
         return [
-            Advice(
-                move=move,
-                p=None if reach is None else worth[0],
-                expected=position.score + worth[0 if reach is None else 1] if has_mean else None,
-                cost=0.0 if _tie(best, worth[0]) else best - worth[0],
-            )
+            Advice(move=move, cost=0.0 if _tie(best, worth[0]) else best - worth[0], **aim.figures(worth))
             for move, worth in ranked
         ]
 
-    def score(self, anchor: Anchor, roll: Keep, category: int) -> tuple[Anchor, int]:
+    def check(self, position: Position, goal: Goal | int | None = None) -> None:
+        """Refuse a position that no game comes to, and a goal that nobody here can judge."""
+        self._aim(position, goal)
+        check_score(self.anchors, position.anchor, position.score)
+
+    def score(self, anchor: Anchor, roll: Sequence[int], category: int) -> tuple[Anchor, int]:
         """Where scoring a roll in a box leads, and what it pays, bonuses included."""
+        self.anchors.reachable(anchor)
+        if not 0 <= category < len(self.rules.categories):
+            raise UsageError(f"box: expected 0 to {len(self.rules.categories) - 1}, found {category}")
         name = self.rules.categories[category].name
         if not anchor.free >> category & 1:
             raise UsageError(f"box: {name} is used")
-        for play in self.rules.plays(anchor.free, anchor.chip, roll):
+        for play in self.rules.plays(anchor.free, anchor.chip, five_dice(roll)):
             if play.category == category:
                 return self.anchors.after(anchor, play)
         raise UsageError(f"box: {name} is not open to this roll while another box has to take it")
 
-    def least_score(self, anchor: Anchor) -> int:
-        """The least that a scorecard can hold: its upper total, the bonus if that is won, and a filled Yahtzee box."""
-        upper = anchor.upper or 0
-        paid = [play.points for play in self._turn.moves.outcomes if play.chip and anchor.chip]
-        return upper + self.rules.upper_bonus_for(0, upper) + min(paid, default=0)
-
-    def check(self, position: Position, reach: int | None) -> None:
-        """Refuse a goal that nobody here can judge."""
-        if reach is None:
-            return
-        need = reach - position.score
-        if need > self._playing.target:
-            raise UsageError(f"{need} points are still needed, and this table goes up to {self._playing.target}")
+    def _aim(self, position: Position, goal: Goal | int | None) -> Aim:
+        """What decides in a position that some game comes to."""
+        self.anchors.reachable(position.anchor)
+        if not isinstance(goal, Goal):
+            goal = self.goal if goal is None else Goal(reach=goal)
+        if goal != MEAN:
+            check_score(self.anchors, position.anchor, position.score)
+        if goal.reach is not None:
+            return ToReach(self.expected, position.score, self._playing, goal.reach)
+        if goal.utility is not None:
+            return ByUtility(self.expected, position.score, self._valuing(goal.utility))
+        return ForTheMean(self.expected, position.score)
 
     @property
     def _playing(self) -> Table:
         """The table that knows how to play for a score."""
         if self._table is None:
             raise UsageError("a score to beat or to reach needs a table of maxprob or scores: name one with --store")
-        if not isinstance(self._table.problem, MaxProb | Scores):
+        if not self.reaches_scores:
             raise UsageError(
                 f"{self._table.path}: holds {self._table.objective}; to beat or to reach a score takes a "
                 "table of maxprob or scores"
             )
         return self._table
 
-    def _start(self, anchor: Anchor, need: int | None) -> Worth:
-        first, second, *more = self._outcomes(anchor, need)
-        return tuple(float(best[0]) for best in self._turn.best(anchor.free, anchor.chip, first, second, *more))
+    def _valuing(self, goal: str) -> Table:
+        """The table that knows what final scores are worth by a goal."""
+        if self._table is None or self.goal.utility != goal:
+            raise UsageError(f"goal: {shown(goal)} takes a table of it")
+        return self._table
 
-    def _boxes(self, anchor: Anchor, roll: Keep, need: int | None) -> list[tuple[Move, Worth]]:
-        worth_of = self._worth_of(need)
+    def _start(self, anchor: Anchor, aim: Aim) -> Worth:
+        best = self._turn.best(anchor.free, anchor.chip, *self._outcomes(anchor, aim))
+        return tuple(float(value[0]) for value in best)
+
+    def _boxes(self, anchor: Anchor, roll: Keep, aim: Aim) -> list[tuple[Move, Worth]]:
         found = []
         for play in self.rules.plays(anchor.free, anchor.chip, roll):
             after, points = self.anchors.after(anchor, play)
             name = self.rules.categories[play.category].name
             move = Move(f"score {name} for {points}", category=name, points=points)
-            found.append((move, worth_of(after, points)))
+            found.append((move, aim.worth(after, points)))
         return found
 
-    def _keeps(self, anchor: Anchor, roll: Keep, rolls_left: int, need: int | None) -> list[tuple[Move, Worth]]:
-        weighed = self._turn.weigh(anchor.free, anchor.chip, *self._outcomes(anchor, need))[:, 2 - rolls_left, :, 0]
+    def _keeps(self, anchor: Anchor, roll: Keep, rolls_left: int, aim: Aim) -> list[tuple[Move, Worth]]:
+        weighed = self._turn.weigh(anchor.free, anchor.chip, *self._outcomes(anchor, aim))[:, 2 - rolls_left, :, 0]
         inside = {keep for size in range(N_DICE + 1) for keep in combinations(roll, size)}
         ordered = sorted(inside, key=INDEX.__getitem__, reverse=True)  # the order in which `choose` breaks ties
         return [(Move(words_of(keep), keep=keep), tuple(weighed[:, INDEX[keep]].tolist())) for keep in ordered]
 
-    def _outcomes(self, anchor: Anchor, need: int | None) -> list[NDArray[np.float64]]:
+    def _outcomes(self, anchor: Anchor, aim: Aim) -> list[NDArray[np.float64]]:
         """By each criterion, what every outcome is worth; those of used categories are worth nothing."""
-        worth_of = self._worth_of(need)
         outcomes = self._turn.moves.outcomes
-        worth = np.zeros((2 if need is None else 3, len(outcomes), 1))
+        worth = np.zeros((aim.n_criteria, len(outcomes), 1))
         for number, outcome in enumerate(outcomes):
             if anchor.free >> outcome.category & 1:
-                worth[:, number, 0] = worth_of(*self.anchors.after(anchor, outcome))
+                worth[:, number, 0] = aim.worth(*self.anchors.after(anchor, outcome))
         return list(worth)
-
-    def _worth_of(self, need: int | None) -> WorthOf:
-        @cache
-        def rows(place: int) -> list[NDArray[np.float64]]:
-            """Probabilities, and the moments of who plays for them if the table has those."""
-            table, anchor = self._playing, self.anchors.anchor(place)
-            return [table.row(anchor, quantity) for quantity in range(3 if isinstance(table.problem, Scores) else 1)]
-
-        def worth_of(after: Anchor, points: int) -> Worth:
-            place = self.anchors.index(after)
-            moments = moments_after(points, *self.expected.moments(place))
-            if need is None:
-                return moments
-            left = need - points
-            if left <= 0:
-                return 1.0, *moments
-            probabilities, *beside = rows(place)
-            if left > len(probabilities):
-                return 0.0, *moments
-            if beside:
-                moments = moments_after(points, *(float(row[left - 1]) for row in beside))
-            return float(probabilities[left - 1]), *moments
-
-        return worth_of
 
 
 def words_of(keep: Keep) -> str:

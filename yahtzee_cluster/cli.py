@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable, short, shown
 from yahtzee_cluster.fields import whole_number
-from yahtzee_cluster.output import Parser, UnheardError, open_streams, say, unheard
+from yahtzee_cluster.output import Parser, UnheardError, leave_out, open_streams, say, unheard
 from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
 if TYPE_CHECKING:
+    from yahtzee_cluster.advice import Adviser, Goal
     from yahtzee_cluster.anchors import Anchor, Anchors
     from yahtzee_cluster.duel import Standing
     from yahtzee_cluster.objectives.race import Race
@@ -85,10 +86,10 @@ def _parser() -> argparse.ArgumentParser:
     value = _query(verbs, "value", "one probability or expected score out of a table", _value)
     value.epilog = "Example: value --store runs/yahtzee-maxprob-800-G5 --used aces,full-house --upper 3 --need 250"
     _add_scorecard(value)
-    value.add_argument("--need", type=_count, metavar="N", help="the points still needed")
+    value.add_argument("--need", type=_count, metavar="N", help="in a table of probabilities: the points still needed")
     value.add_argument("--score", type=_count, metavar="N", help="in a table of some utility: the points so far")
     value.add_argument("--lead", type=_lead, metavar="N", help="of two players: how far the first is ahead")
-    value.add_argument("--other-used", default="", metavar="NAMES", help="and what the second has used")
+    value.add_argument("--other-used", metavar="NAMES", help="of two players: what the second has used")
     value.add_argument("--other-upper", type=_count, metavar="N", help="and has in the upper categories")
     value.add_argument("--other-chip", action="store_true", help="and whether that one's Yahtzee box holds points")
 
@@ -145,19 +146,20 @@ def _add_advise(verbs: Any) -> None:
         "advise",
         help="what to keep, and where to score",
         description="Say what to do: at a terminal turn by turn, for one position with --dice, or for many with "
-        "--lines. Plays for the highest expected score, or with a table of probabilities to beat or reach a score.",
+        "--lines. Plays for the highest expected score, with a table of some utility for what that holds, or with a "
+        "table of probabilities to beat or reach a score.",
         epilog="Examples: advise --store runs/yahtzee-maxprob-800-G5 --beat 250; "
         "advise --used aces,full-house --upper 3 --score-so-far 28 --dice 2,2,2,5,6 --rolls-left 2 --json",
     )
     game = advise.add_mutually_exclusive_group()
-    game.add_argument("--store", metavar="DIR", help="a table of probabilities or scores; its rules are taken")
+    game.add_argument("--store", metavar="DIR", help="a table of maxprob, scores or some utility; its rules are taken")
     game.add_argument("--rules", metavar="NAME|FILE", help="a rule set (default: yahtzee, with --lines no-joker)")
     _add_scorecard(advise)
-    advise.add_argument("--score-so-far", type=_count, default=0, metavar="N", help="all points so far (default: 0)")
+    advise.add_argument("--score-so-far", type=_count, metavar="N", help="all points so far (default: 0)")
     goal = advise.add_mutually_exclusive_group()
     goal.add_argument("--beat", type=_count, metavar="N", help="play to score more than this")
     goal.add_argument("--reach", type=_count, metavar="N", help="play to score at least this")
-    goal.add_argument("--goal", choices=["expected"], help="play for the highest expected score, as without a goal")
+    goal.add_argument("--goal", choices=["expected"], help="play for the highest expected score, as without a table")
     advise.add_argument("--dice", metavar="DICE", help="five dice, as 2,2,2,5,6 or 22256")
     advise.add_argument("--rolls-left", type=_count, choices=range(3), metavar="N", help="0 to 2 more rolls")
     advise.add_argument("--json", action="store_true", help="print one JSON object with full precision")
@@ -165,7 +167,7 @@ def _add_advise(verbs: Any) -> None:
         "--lines",
         action="store_true",
         help="answer lines on stdin: a mark for each box (x used, - free), upper total, True or False for an active "
-        "Yahtzee bonus, rerolls left (3 before the first roll), five dice",
+        "Yahtzee bonus, rerolls left (3 before the first roll), five dice, and with a table the score so far",
     )
     advise.set_defaults(verb=_advise)
 
@@ -218,7 +220,7 @@ def _add_slurm(verbs: Any) -> None:
 
 
 def _add_scorecard(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--used", default="", metavar="NAMES", help="the used categories, with commas between")
+    parser.add_argument("--used", metavar="NAMES", help="the used categories, with commas between")
     parser.add_argument("--upper", type=_count, metavar="N", help="the points in the upper categories so far")
     parser.add_argument("--chip", action="store_true", help="the Yahtzee box is used and holds points")
 
@@ -378,6 +380,12 @@ def _value(options: argparse.Namespace) -> str:
     from yahtzee_cluster.table import open_store, open_table
 
     problem, store = open_store(options.store)
+    asking = {"lead": Race, "score": Utility, "need": Probabilities}
+    others = [*asking, "other_used", "other_upper", "other_chip"]
+    takes = others[3:] if isinstance(problem, Race) else []
+    takes += [name for name, kind in asking.items() if isinstance(problem, kind)]
+    held = f"{printable(options.store)}: holds {problem.identity['objective']}"
+    leave_out(options, (name for name in others if name not in takes), held)
     anchor, asked = _scorecard(options, problem.anchors)
     if isinstance(problem, Race):
         return _race_value(options, problem, store, anchor, asked)
@@ -385,7 +393,7 @@ def _value(options: argparse.Namespace) -> str:
     if isinstance(table.problem, Utility):
         if options.score is None:
             raise UsageError("score: say how many points there are so far, with --score")
-        found: dict[str, Any] = {"score": options.score, "worth": table.worth(anchor, options.score)}
+        found: dict[str, Any] = {"score": options.score, "worth": table.utility(anchor, options.score)}
     elif isinstance(table.problem, Probabilities):
         if options.need is None:
             raise UsageError("need: say how many points are still needed, with --need")
@@ -423,14 +431,14 @@ def _scorecard(options: argparse.Namespace, anchors: Anchors) -> tuple[Anchor, d
     """The state that the options name, and what they say."""
     from yahtzee_cluster.spoken import anchor_of, names_of, parse_used
 
-    used = parse_used((name for name in (part.strip() for part in options.used.split(",")) if name), anchors.rules)
+    used = parse_used(options.used or "", anchors.rules)
     anchor = anchor_of(anchors, used, options.upper, options.chip)
     return anchor, {"used": names_of(used, anchors.rules), "upper": options.upper or 0, "chip": options.chip}
 
 
 def _advise(options: argparse.Namespace) -> str:
     from yahtzee_cluster.advice import START_OF_TURN, Adviser, Position
-    from yahtzee_cluster.conversation import Conversation, Goal, answer_lines, listing, talk
+    from yahtzee_cluster.conversation import Conversation, answer_lines, listing, talk
     from yahtzee_cluster.spoken import parse_dice
     from yahtzee_cluster.table import open_table
 
@@ -438,29 +446,22 @@ def _advise(options: argparse.Namespace) -> str:
     rules = table.rules if table else load_rules(options.rules or ("no-joker" if options.lines else "yahtzee"))
     adviser = Adviser(rules, table)
     if options.lines:
-        beside = ("beat", "reach", "goal", "dice", "rolls_left", "json", "used", "upper", "chip", "score_so_far")
-        if given := [name for name in beside if getattr(options, name) not in (None, False, "", 0)]:
-            raise UsageError(
-                f"lines: every line says its position, and all play for the highest expected score; leave "
-                f"out --{given[0].replace('_', '-')}"
-            )
+        _check_lines(options, adviser)
         answer_lines(adviser)
         return ""
-    goal = Goal(options.reach if options.beat is None else options.beat + 1)
+    goal = _goal(options, adviser)
     anchor, card = _scorecard(options, adviser.anchors)
-    least = adviser.least_score(anchor)
-    if options.score_so_far < least:
-        raise UsageError(f"score so far: these boxes hold at least {least} points; say how many, with --score-so-far")
     if options.dice is None and options.rolls_left is not None:
         raise UsageError("dice: say which are on the table, with --dice")
-    position = Position(anchor, score=options.score_so_far)
+    position = Position(anchor, score=options.score_so_far or 0)
+    adviser.check(position, goal)
     if options.dice is None and not options.json:
         return talk(Conversation(adviser, position, goal))
     if options.dice is not None:
         if options.rolls_left is None:
             raise UsageError("rolls left: say how often the dice may still be rolled, 0 to 2, with --rolls-left")
         position = replace(position, roll=parse_dice(options.dice), rolls_left=options.rolls_left)
-    advice = adviser.advise(position, goal.reach)
+    advice = adviser.advise(position, goal)
     if not options.json:
         return listing(advice)
     asked = {
@@ -470,8 +471,27 @@ def _advise(options: argparse.Namespace) -> str:
         "dice": position.roll,
         "rolls_left": START_OF_TURN if position.roll is None else position.rolls_left,
         "reach": goal.reach,
+        "goal": goal.utility,
     }
     return json.dumps(asked | {"moves": [_flat(asdict(one)) for one in advice]})
+
+
+def _goal(options: argparse.Namespace, adviser: Adviser) -> Goal:
+    """What the flags say is played for, or else what the table does."""
+    from yahtzee_cluster.advice import MEAN, Goal
+
+    if options.goal is not None:
+        return MEAN
+    reach = options.reach if options.beat is None else options.beat + 1
+    return adviser.goal if reach is None else Goal(reach)
+
+
+def _check_lines(options: argparse.Namespace, adviser: Adviser) -> None:
+    """Refuse what says something else than the lines, or than the table by which they are answered."""
+    beside = ("beat", "reach", "goal", "dice", "rolls_left", "json", "used", "upper", "chip", "score_so_far")
+    leave_out(options, beside, "lines: every line says its position, and all are played for the same")
+    if adviser.reaches_scores:
+        leave_out(options, ["store"], "lines: none says what to beat or to reach; name the game with --rules")
 
 
 def _flat(advice: dict[str, Any]) -> dict[str, Any]:

@@ -149,6 +149,8 @@ def _named(text: str, names: tuple[str, ...]) -> int:
     for name in (part.strip() for part in text.split(",")):
         if name not in names:
             raise UsageError(f"G: no element {shown(name)}; expected a number, auto, or some of {', '.join(names)}")
+        if fixed >> names.index(name) & 1:
+            raise UsageError(f"G: {name} is named twice")
         fixed |= 1 << names.index(name)
     return fixed
 

@@ -7,10 +7,12 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
+from typing import NamedTuple
 
-from yahtzee_cluster.advice import START_OF_TURN, TIE, Advice, Adviser, Position
+from yahtzee_cluster.advice import MEAN, START_OF_TURN, TIE, Advice, Adviser, Goal, Position
 from yahtzee_cluster.dice import Keep
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, shown
+from yahtzee_cluster.fields import whole_number
 from yahtzee_cluster.output import tell
 from yahtzee_cluster.spoken import anchor_of, find_box, parse_dice
 
@@ -19,7 +21,7 @@ HELP = """\
 22256            the dice you see, in any order
 fh               score them there; 3k, ls, 6, yahtzee, or any name in full
 all              every legal move, not only the best
-goal beat 250    play to score more than 250; also `goal reach 250`, `goal expected`
+goal beat 250    play to score more than 250; also `goal reach 250`, `goal expected`, `goal table`
 card             the boxes that are free, and the score
 undo             take back the last dice or box
 quit             leave"""
@@ -27,9 +29,8 @@ quit             leave"""
 
 def listing(advice: list[Advice], most: int | None = None) -> str:
     """The best moves, each with what it is worth and what it costs."""
-    rows = [(one.move.words, *_figures(one), _cost(one)) for one in advice[:most]]
-    known = [("goal", advice[0].p), ("expected", advice[0].expected)]
-    heading = ("", *(name for name, value in known if value is not None), "cost")
+    rows = [(one.move.words, *(figure.text for figure in _figures(one)), _cost(one)) for one in advice[:most]]
+    heading = ("", *(figure.heading for figure in _figures(advice[0])), "cost")
     rows = [heading, *rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(heading))]
     lines = [
@@ -39,9 +40,21 @@ def listing(advice: list[Advice], most: int | None = None) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _figures(advice: Advice) -> tuple[str, ...]:
-    p = () if advice.p is None else (_percent(advice.p),)
-    return p if advice.expected is None else (*p, f"{advice.expected:.4f}")
+class _Figure(NamedTuple):
+    heading: str
+    text: str
+    in_a_sentence: str
+
+
+def _figures(advice: Advice) -> list[_Figure]:
+    found = []
+    if advice.p is not None:
+        found.append(_Figure("goal", text := _percent(advice.p), f"{text} of reaching it"))
+    if advice.worth is not None:
+        found.append(_Figure("worth", text := f"{advice.worth:.9g}", f"worth {text} on average"))
+    if advice.expected is not None:
+        found.append(_Figure("expected", text := f"{advice.expected:.4f}", f"{text} expected"))
+    return found
 
 
 def _percent(p: float) -> str:
@@ -57,18 +70,6 @@ def _cost(advice: Advice) -> str:
 
 
 # ---------------------------------------------------------------------------------------------- at a terminal
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What is played for: at least some score, or the highest expected score."""
-
-    reach: int | None = None
-
-    @property
-    def words(self) -> str:
-        """As one says it."""
-        return "the highest expected score" if self.reach is None else f"at least {self.reach} points"
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Conversation:
         """All states from the first on, when a line has been said, and what is to be said of it."""
         said = line.strip().lower()
         if command == "goal":
-            return [*self._states, replace(self.state, goal=parse_goal(said.partition(" ")[2]))], ""
+            return [*self._states, replace(self.state, goal=self._goal(said.partition(" ")[2]))], ""
         if command in {"undo", "u"}:
             if len(self._states) == 1:
                 raise UsageError("nothing to take back")
@@ -151,12 +152,18 @@ class Conversation:
         position, goal = state.position, state.goal
         if not position.anchor.free:
             return f"The game is over: {position.score} points."
-        advice = self._adviser.advise(position, goal.reach)
+        advice = self._adviser.advise(position, goal)
         if position.roll is None:
-            figures = _figures(advice[0])
-            last = "expected" if advice[0].expected is not None else "of reaching it"
-            return f"{self._card(position)}\nPlaying for {goal.words}: {' of reaching it, '.join(figures)} {last}."
+            figures = ", ".join(figure.in_a_sentence for figure in _figures(advice[0]))
+            return f"{self._card(position)}\nPlaying for {goal.words}: {figures}."
         return listing(advice, most)
+
+    def _goal(self, said: str) -> Goal:
+        if said != "table":
+            return parse_goal(said)
+        if self._adviser.goal == MEAN:
+            raise UsageError("goal: there is no table of some utility to play by")
+        return self._adviser.goal
 
     def _card(self, position: Position | None = None) -> str:
         rules, position = self._adviser.rules, position or self.state.position
@@ -227,29 +234,38 @@ def answer_lines(adviser: Adviser) -> None:
 
 
 def answer(line: str, adviser: Adviser) -> str:
-    """What to do in the position that a line states: the expected rest of the score, and the move in words."""
+    """What to do in the position that a line states: the expected rest of the score, and the move in words.
+
+    By a table of some utility, what playing on is worth comes first instead.
+    """
     advice = adviser.advise(parse_line(line, adviser))[0]
-    return f"{advice.expected:.6f} {advice.move.words}"
+    worth = advice.worth if advice.p is None else advice.p
+    return f"{f'{advice.expected:.6f}' if worth is None else f'{worth:.12g}'} {advice.move.words}"
 
 
 def parse_line(line: str, adviser: Adviser) -> Position:
     """The position that a line states.
 
     A mark for each box, `x` if it is used and `-` if not; the points in the upper boxes; whether further Yahtzees pay a
-    bonus, `True` or `False`; how many rerolls are left, 3 before the first roll; five dice.
+    bonus, `True` or `False`; how many rerolls are left, 3 before the first roll; five dice; and for a table of some
+    utility the score so far.
     """
     rules = adviser.rules
     words, n_boxes = line.split(), len(rules.categories)
-    if len(words) != n_boxes + 8:
+    last = ["the score so far"] if adviser.goal != MEAN else []
+    if len(words) != n_boxes + 8 + len(last):
+        wanted = [f"{n_boxes} marks", "upper total", "True or False", "rerolls left", "five dice", *last]
         raise UsageError(
-            f"expected {n_boxes} marks, upper total, True or False, rerolls left and five dice: "
-            f"{n_boxes + 8} words, found {len(words)}"
+            f"expected {', '.join(wanted[:-1])} and {wanted[-1]}: {n_boxes + 8 + len(last)} words, found {len(words)}"
         )
+    score = words.pop() if last else "0"
     marks, (upper, active, left, *dice) = words[:n_boxes], words[n_boxes:]
     if not set(marks) <= {"x", "-"}:
         raise UsageError(f"marks: expected x for a used box and - for a free one, found {shown(' '.join(marks))}")
-    if not (upper.isdecimal() and len(upper) < 10):
-        raise UsageError(f"upper total: expected a whole number, found {shown(upper)}")
+    numbers = {"upper total": upper, "score so far": score}
+    for name, number in numbers.items():
+        if whole_number(number) is None:
+            raise UsageError(f"{name}: expected a whole number, found {shown(number)}")
     if active not in {"True", "False"}:
         raise UsageError(f"bonus active: expected True or False, found {shown(active)}")
     if left not in {"0", "1", "2", "3"}:
@@ -257,5 +273,5 @@ def parse_line(line: str, adviser: Adviser) -> Position:
     used = sum(1 << box for box, mark in enumerate(marks) if mark == "x")
     anchor = anchor_of(adviser.anchors, used, int(upper), active == "True")
     if int(left) == START_OF_TURN:
-        return Position(anchor)
-    return Position(anchor, parse_dice(" ".join(dice)), int(left))
+        return Position(anchor, score=int(score))
+    return Position(anchor, parse_dice(" ".join(dice)), int(left), int(score))

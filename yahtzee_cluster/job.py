@@ -24,6 +24,8 @@ from yahtzee_cluster.store import Store
 from yahtzee_cluster.strategies import EXPECTED, common_rules, parse_strategy
 from yahtzee_cluster.table import Table
 
+TARGET = 800
+"""The highest score that a table of probabilities is asked for, unless something else is said."""
 MOST_IN_FULL = 1e9
 """What is worth more is printed with as many digits as mean something."""
 
@@ -34,7 +36,8 @@ class Job(Computation):
 
     objective: str = "maxprob"
     rules: str = "yahtzee"
-    target: int = 800
+    target: int | None = None
+    """The highest score asked for, where the objective has one."""
     goal: str | None = None
     """With objective utility: what every final score is worth."""
     against: str | None = None
@@ -43,12 +46,14 @@ class Job(Computation):
     def problem(self) -> Recurrence:
         """What is to be computed."""
         rules = load_rules(self.rules)
+        if self.target is not None and self.objective in WITHOUT_TARGET:
+            raise UsageError(f"target: {self.objective} has none; leave it out")
         if self.objective == "utility":
             return self._utility(rules)
         for name in ("goal", "against"):
             if getattr(self, name) is not None:
                 raise UsageError(f"{name}: only --objective utility has one")
-        return OBJECTIVES[self.objective](rules, self.target)
+        return OBJECTIVES[self.objective](rules, self._highest)
 
     def _utility(self, rules: Rules) -> Utility:
         """The goal in terms of what every final score is worth."""
@@ -70,9 +75,13 @@ class Job(Computation):
         return Utility(rules, name, tuple(worth))
 
     @property
+    def _highest(self) -> int:
+        return TARGET if self.target is None else self.target
+
+    @property
     def about(self) -> dict[str, Any]:
         """The game, what it is played for, and how far."""
-        target = None if self.objective in WITHOUT_TARGET else self.target
+        target = None if self.objective in WITHOUT_TARGET else self._highest
         goal, against = (text and _without_folder(text) for text in (self.goal, self.against))
         about = {"rules": Path(self.rules).stem, "objective": self.objective, "goal": goal, "against": against}
         return {**about, "target": target}
@@ -102,7 +111,7 @@ class Job(Computation):
             help="how the opponents of beat and beat-all play, as `yahtzee-cluster duel` takes it; they look at nobody "
             f"(default: {EXPECTED})",
         )
-        add("--target", type=parse_count, metavar="N", help=f"the highest score asked for (default: {default.target})")
+        add("--target", type=parse_count, metavar="N", help=f"the highest score asked for (default: {TARGET})")
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:

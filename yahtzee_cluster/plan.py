@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yahtzee_cluster.computation import add_flags, parse_count
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.forecast import Costs
 from yahtzee_cluster.job import Job
-from yahtzee_cluster.output import Parser, say
+from yahtzee_cluster.output import Parser, leave_out, say
 from yahtzee_cluster.planning import as_json, as_text, calibrate, make_plan, make_scaling, plot, scaling_as_text
 
 PROGRAM = "python -m yahtzee_cluster.plan"
+RANKS = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog=f"Example: {PROGRAM} --target 400 --cache 256MB --ranks 16",
     )
     add_flags(parser, Job)
-    parser.add_argument("--ranks", type=parse_count, default=3, metavar="N", help="with the master (default: 3)")
+    parser.add_argument("--ranks", type=parse_count, metavar="N", help=f"with the master (default: {RANKS})")
     parser.add_argument(
         "--scaling", action="store_true", help="for one G, the job's own, the time on 2 to 1,024 ranks instead"
     )
@@ -37,15 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     try:
         options = parser.parse_args(arguments)
-        if options.scaling and options.plot:
-            raise UsageError("--plot draws fixed sets of every size; leave out --scaling, which keeps to one")
+        if options.plot:
+            leave_out(options, ["scaling"], "--plot draws fixed sets of every size, and --scaling keeps to one")
+        if options.scaling:
+            leave_out(options, ["ranks"], "--scaling shows 2 to 1,024 ranks")
         job = Job.of(options)
         problem = job.problem()
         costs = calibrate(problem, job) if options.calibrate else Costs()
         if options.scaling:
             scaling = make_scaling(job, problem, costs)
             return say(PROGRAM, json.dumps(as_json(scaling)) if options.json else "\n".join(scaling_as_text(scaling)))
-        plan = make_plan(job, problem, options.ranks, costs)
+        plan = make_plan(job, problem, options.ranks or RANKS, costs)
         if options.plot:
             plot(plan, Path(options.plot))
     except YahtzeeClusterError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from operator import index
 
 from yahtzee_cluster.anchors import Anchor, Anchors
 from yahtzee_cluster.dice import FACES, N_DICE, Keep
@@ -16,10 +17,26 @@ FILLERS = {"of", "a", "the"}
 
 def parse_dice(text: str) -> Keep:
     """Five dice: `22256`, `2,2,2,5,6` or `2 2 2 5 6`, in any order."""
-    dice = sorted(re.sub(r"[\s,]+", "", text))
-    if len(dice) != N_DICE or not all(die in map(str, FACES) for die in dice):
-        raise UsageError(f"dice: expected {N_DICE} faces from {FACES[0]} to {FACES[-1]}, found {shown(text.strip())}")
-    return tuple(map(int, dice))
+    said = re.sub(r"[\s,]+", "", text)
+    if not set(said) <= set(map(str, FACES)):
+        raise _no_dice(text.strip())
+    return five_dice(map(int, said), text.strip())
+
+
+def five_dice(faces: Iterable[int], said: object = None) -> Keep:
+    """Five dice, given as numbers in any order; `said` is what an error message shows instead of them."""
+    given = faces if said is None else said
+    try:
+        dice = tuple(sorted(map(index, faces)))
+    except TypeError:
+        raise _no_dice(given) from None
+    if len(dice) != N_DICE or not set(dice) <= set(FACES):
+        raise _no_dice(given)
+    return dice
+
+
+def _no_dice(found: object) -> UsageError:
+    return UsageError(f"dice: expected {N_DICE} faces from {FACES[0]} to {FACES[-1]}, found {shown(found)}")
 
 
 def find_box(text: str, rules: Rules) -> int:
@@ -54,11 +71,11 @@ def names_of(categories: int, rules: Rules) -> list[str]:
     return [category.name for index, category in enumerate(rules.categories) if categories >> index & 1]
 
 
-def parse_used(names: Iterable[str], rules: Rules) -> int:
-    """The used categories, as a set; each is named once, and in full."""
+def parse_used(text: str, rules: Rules) -> int:
+    """The used categories, as a set; each is named once, and in full, with commas between."""
     known = [category.name for category in rules.categories]
     used = 0
-    for name in names:
+    for name in (part.strip() for part in text.split(",") if text.strip()):
         if name not in known:
             raise UsageError(f"used: no category {shown(name)}; there are {', '.join(known)}")
         if used >> known.index(name) & 1:
@@ -68,13 +85,19 @@ def parse_used(names: Iterable[str], rules: Rules) -> int:
 
 
 def anchor_of(anchors: Anchors, used: int, upper: int | None, chip: bool) -> Anchor:
-    """The state between turns in which these categories are used, if play leads there; its upper total is as stated."""
+    """The state between turns in which these categories are used, if play leads there.
+
+    Its upper total is as stated; where there is no bonus, none need be.
+    """
     rules = anchors.rules
     free = rules.all_free & ~used
-    if upper is None and anchors.bonus and used & ~rules.lower_boxes:
-        raise UsageError("upper: say how many points the used upper categories hold, with --upper")
+    if upper is None and used & ~rules.lower_boxes:
+        if anchors.bonus:
+            raise UsageError("upper: say how many points the used upper categories hold, with --upper")
+    else:
+        upper = upper or 0
     if chip and anchors.place[free, 1] < 0:
         raise UsageError("chip: the Yahtzee box is not used, or this game has no use for it")
-    anchor = Anchor(free, upper or 0, chip)
+    anchor = Anchor(free, upper, chip)
     anchors.reachable(anchor)
     return anchor

@@ -19,6 +19,7 @@ from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import as_published, rules_of
+from yahtzee_cluster.scored import check_score
 from yahtzee_cluster.store import Store, StoreError, read_header, table_path
 
 
@@ -43,6 +44,8 @@ class Table:
         In a table of scores, also the means (1) and the second moments (2) of what is still scored.
         """
         problem = self._probabilities
+        if not 0 <= quantity < problem.quantities:
+            raise UsageError(f"quantity: expected one of {problem.quantities}, counted from 0, found {quantity}")
         place = problem.anchors.reachable(anchor)
         first = int(problem.rows.offset[place] + quantity * problem.rows.n_values[anchor.free])
         return self._values(anchor.free, first, int(problem.rows.length[place]), quantity)
@@ -73,14 +76,25 @@ class Table:
             return 1.0
         return float(row[need - 1]) if need <= len(row) else 0.0
 
-    def worth(self, anchor: Anchor, score: int) -> float:
+    def utility(self, anchor: Anchor, score: int) -> float:
         """In a table of some utility: what playing on is worth, with so many points so far."""
-        if not isinstance(self.problem, Utility):
-            raise UsageError(f"{self.path}: holds {self.objective}, not what final scores are worth")
-        row = self.problem.row(self.problem.anchors.reachable(anchor))
+        check_score(self._utility.anchors, anchor, score)
+        return self.worth(anchor, score)
+
+    def worth(self, anchor: Anchor, score: int) -> float:
+        """The entry of a row of some utility for so many points so far.
+
+        Where no game has so many there, it means nothing; `utility` makes sure of that.
+        """
+        row = self._utility.row(self._utility.anchors.reachable(anchor))
         if not 0 <= score < row.stop - row.start:
-            raise UsageError(f"score: no game comes to {score} points here, only to 0 to {row.stop - row.start - 1}")
+            raise UsageError(f"score: the row ends at {row.stop - row.start - 1} points, found {score}")
         return float(self._values(anchor.free, row.start + score, 1, 0)[0])
+
+    def worths(self, anchor: Anchor) -> NDArray[np.float64]:
+        """A whole row of some utility, by the points so far."""
+        row = self._utility.row(self._utility.anchors.reachable(anchor))
+        return self._values(anchor.free, row.start, row.stop - row.start, 0)
 
     def curve(self) -> NDArray[np.float64]:
         """The probability to score at least s from the start, for s = 0 … target."""
@@ -130,6 +144,12 @@ class Table:
         """Mean and standard deviation of the final score."""
         mean, second_moment = self.moments(Anchor(self.rules.all_free, 0, False))
         return mean, std_of(mean, second_moment)
+
+    @property
+    def _utility(self) -> Utility:
+        if not isinstance(self.problem, Utility):
+            raise UsageError(f"{self.path}: holds {self.objective}, not what final scores are worth")
+        return self.problem
 
     @property
     def _scores(self) -> Scores:

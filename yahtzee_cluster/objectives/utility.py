@@ -25,6 +25,8 @@ from yahtzee_cluster.partition import Subsets
 from yahtzee_cluster.recurrence import Block, Solver
 from yahtzee_cluster.rules import Rules
 
+CHANCES = {"reach", "beat", "beat-all"}
+"""The kinds of goals whose worth is a probability, a tie counted half or not at all."""
 MOST_OPPONENTS = 1000
 MOST_POWER = 100
 MOST_WORTH = 1e300
@@ -55,6 +57,11 @@ class Utility(Scorecards):
     def identity(self) -> dict[str, Any]:
         """The goal by name, what every final score is worth, and the rules."""
         return {"objective": "utility", "goal": self.goal, "worth": [*self.worth], "rules": self.rules.table}
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether what a final score is worth is the chance to have done something."""
+        return self.goal.partition(":")[0] in CHANCES and min(self.worth) >= 0 and max(self.worth) <= 1
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
