@@ -405,6 +405,13 @@ def test_lines() -> None:
         (["--rolls-left", "2"], "dice: say which are on the table, with --dice"),
         (["--lines", "--beat", "250"], "lines: every line says its position"),
         (["--lines", "--json"], "leave out --json"),
+        (["--lines", "--beat", "0"], "leave out --beat"),
+        (["--lines", "--upper", "0"], "leave out --upper"),
+        (["--lines", "--score-so-far", "0"], "leave out --score-so-far"),
+        (["--lines", "--rolls-left", "0"], "leave out --rolls-left"),
+        (["--lines", "--used", ""], "leave out --used"),
+        (["--used", "aces,,deuces", "--upper", "3"], "used: no category ''; there are aces"),
+        (["--used", "full-house", "--score-so-far", "3"], "score so far: no game has 3 points here; the nearest are 0"),
         (
             ["--beat", "200", "--dice", "12345", "--rolls-left", "1"],
             "needs a table of maxprob or scores: name one with",

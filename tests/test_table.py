@@ -182,6 +182,13 @@ REFUSED = {
     "need too high": (["--need", "61"], "need: this table goes up to 60, found 61"),
     "unknown": (["--used", "kings", "--need", "3"], "used: no category 'kings'; there are ones, twos, house, five"),
     "twice": (["--used", "house,house", "--need", "3"], "used: house is named twice"),
+    "empty name": (["--used", "ones,,house", "--upper", "3", "--need", "3"], "used: no category ''; there are ones"),
+    "score, not need": (["--score", "3"], "table: holds maxprob; leave out --score"),
+    "need and score": (["--need", "3", "--score", "0"], "table: holds maxprob; leave out --score"),
+    "need and lead": (["--need", "3", "--lead", "0"], "table: holds maxprob; leave out --lead"),
+    "another player": (["--need", "3", "--other-used", ""], "table: holds maxprob; leave out --other-used"),
+    "another's total": (["--need", "3", "--other-upper", "0"], "table: holds maxprob; leave out --other-upper"),
+    "another's chip": (["--need", "3", "--other-chip"], "table: holds maxprob; leave out --other-chip"),
     "upper missing": (["--used", "ones", "--need", "3"], "upper: say how many points the used upper categories hold"),
     "upper impossible": (["--used", "ones", "--upper", "6", "--need", "3"], "cannot bring an upper total of 6"),
     "chip too early": (["--chip", "--need", "3"], "chip: the Yahtzee box is not used, or this game has no use for it"),
@@ -196,6 +203,54 @@ def test_refusals(tmp_path: Path) -> None:
         result = command("value", *store, *flags)
         assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
         assert expected in result.stderr
+
+
+def test_flags_of_other_tables(tmp_path: Path) -> None:
+    """A flag that a table has no use for is refused, whatever else is asked."""
+    rules, tables = parse_rules(SMALL["plain"], "plain"), {}
+    tables["expected"] = computed(SMALL["plain"], tmp_path / "expected", "expected").path
+    for name, problem in (
+        ("race", Race(rules)),
+        ("utility", Utility(rules, "odd", (0.0,) * Utility.count_scores(rules))),
+    ):
+        compute(tmp_path / name, problem, 0b11)
+        tables[name] = tmp_path / name
+    for name, flags, ignored in (
+        ("expected", ["--need", "0"], "need"),
+        ("expected", ["--lead", "0"], "lead"),
+        ("race", ["--lead", "0", "--need", "3"], "need"),
+        ("race", ["--lead", "0", "--score", "0"], "score"),
+        ("utility", ["--score", "0", "--need", "0"], "need"),
+        ("utility", ["--score", "0", "--lead", "0"], "lead"),
+        ("utility", ["--score", "0", "--other-chip"], "other-chip"),
+    ):
+        result = command("value", "--store", tables[name], *flags)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr == f"yahtzee-cluster: {tables[name]}: holds {name}; leave out --{ignored}\n"
+
+
+def test_upper_totals_without_a_bonus(tmp_path: Path) -> None:
+    """In a game without an upper bonus, a total may be left out, and one that no dice bring is refused all the same."""
+    table = computed("yacht", tmp_path / "table", "expected")
+    asked = ["value", "--store", table.path, "--used", "aces,deuces"]
+    assert command(*asked, "--upper", "5").stdout.splitlines()[3:] == command(*asked).stdout.splitlines()[3:]
+    refused = command(*asked, "--upper", "16")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "the used categories cannot bring an upper total of 16" in refused.stderr
+
+
+def test_rows_that_are_none(tmp_path: Path) -> None:
+    """From Python, too, there is no quantity, anchor or need but those that a table has."""
+    table = computed(SMALL["free"], tmp_path / "table", "maxprob")
+    for quantity in (-1, 1, 3):
+        with pytest.raises(UsageError, match=f"quantity: expected one of 1, counted from 0, found {quantity}"):
+            table.row(Anchor(0b1110, 3, False), quantity)
+    for ask in (table.row, partial(table.value, need=3)):
+        with pytest.raises(UsageError, match="cannot bring an upper total of 6"):
+            ask(Anchor(0b1110, 6, False))
+    assert table.value(Anchor(0b1111, 0, False), -3) == 1.0
+    with pytest.raises(UsageError, match="holds maxprob, not what final scores are worth"):
+        table.utility(Anchor(0b1111, 0, False), 0)
 
 
 def test_incomplete_table(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.rules import Rules, load_rules, parse_rules
+from yahtzee_cluster.scored import scores_so_far
 from yahtzee_cluster.strategies import BestMean, parse_strategy
 from yahtzee_cluster.table import Table, open_table
 from yahtzee_cluster.verify import verify
@@ -158,6 +159,26 @@ def test_as_a_job(tmp_path: Path) -> None:
     assert "score: say how many points there are so far" in command("value", "--store", tmp_path / "3").stderr
 
 
+def test_scores_that_no_game_has(tmp_path: Path) -> None:
+    """Exactly the scores that games have at a scorecard are answered; all others are refused with those around them."""
+    rules = parse_rules(SMALL["free"], "free")
+    table = solved(rules, "power:0.7", tmp_path / "table")
+    for anchor in (Anchor(0b1110, 4, False), Anchor(0b1001, 4, False), Anchor(0b0001, 4, True), Anchor(0, None, True)):
+        possible = scores_so_far(table.problem.anchors, anchor)
+        for score in range(-2, possible[-1] + 12):
+            if score in possible:
+                assert table.utility(anchor, score) == table.worth(anchor, score)
+            else:
+                with pytest.raises(UsageError, match=f"score so far: no game has {score} points here; the "):
+                    table.utility(anchor, score)
+    asked = ["value", "--store", table.path, "--used", "ones", "--upper", "4", "--score"]
+    assert command(*asked, "4").returncode == 0
+    for score, nearest in ((27, "most is 4"), (3, "least is 4")):
+        refused = command(*asked, str(score))
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert refused.stderr == f"yahtzee-cluster: score so far: no game has {score} points here; the {nearest}\n"
+
+
 @pytest.mark.parametrize("path", sorted((Path(__file__).resolve().parent.parent / "jobs").glob("*.toml")))
 def test_every_job_file_makes_a_problem(path: Path) -> None:
     """Every file in jobs/ describes something that can be computed."""
@@ -196,6 +217,8 @@ def test_refusals(tmp_path: Path) -> None:
         (["--goal", "power:-1"], "goal: expected reach:N"),
         (["--goal", "power:nan"], "goal: expected reach:N"),
         (["--goal", "power:100", "--rules", "yahtzee"], "goal: expected every final score to be worth -1e+300 to"),
+        (["--goal", "reach:1", "--target", "9"], "target: utility has none; leave it out"),
+        (["--goal", "reach:1", "--G", "aces,yacht,aces"], "G: aces is named twice"),
         (["--goal", "reach:1", "--objective", "maxprob"], "goal: only --objective utility has one"),
         (["--against", "expected", "--objective", "maxprob"], "against: only --objective utility has one"),
     ):
@@ -212,5 +235,5 @@ def test_refusals(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=complaint):
             Utility(rules, goal, worth)
     table = solved(rules, "reach:3", tmp_path / "table")
-    with pytest.raises(UsageError, match="score: no game comes to 3 points here, only to 0 to 0"):
+    with pytest.raises(UsageError, match="score: the row ends at 0 points, found 3"):
         table.worth(Anchor(0b111, 0, False), 3)

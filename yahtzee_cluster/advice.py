@@ -58,7 +58,7 @@ class Position:
             expected = f"{least} to {most} with dice on the table" if self.roll else f"{most} without dice"
             raise UsageError(f"rolls left: expected {expected}, found {shown(self.rolls_left)}")
         if not is_integer(self.score, 0, MAX_COUNT):
-            raise UsageError(f"score: expected the points so far, found {shown(self.score)}")
+            raise UsageError(f"score so far: expected a whole number, found {shown(self.score)}")
 
 
 @dataclass(frozen=True)
