@@ -159,7 +159,9 @@ def _add_advise(verbs: Any) -> None:
     goal = advise.add_mutually_exclusive_group()
     goal.add_argument("--beat", type=_count, metavar="N", help="play to score more than this")
     goal.add_argument("--reach", type=_count, metavar="N", help="play to score at least this")
-    goal.add_argument("--goal", choices=["expected"], help="play for the highest expected score, as without a table")
+    goal.add_argument(
+        "--goal", choices=["expected"], help="play for the highest expected score, whatever table there is"
+    )
     advise.add_argument("--dice", metavar="DICE", help="five dice, as 2,2,2,5,6 or 22256")
     advise.add_argument("--rolls-left", type=_count, choices=range(3), metavar="N", help="0 to 2 more rolls")
     advise.add_argument("--json", action="store_true", help="print one JSON object with full precision")
@@ -167,7 +169,8 @@ def _add_advise(verbs: Any) -> None:
         "--lines",
         action="store_true",
         help="answer lines on stdin: a mark for each box (x used, - free), upper total, True or False for an active "
-        "Yahtzee bonus, rerolls left (3 before the first roll), five dice, and with a table the score so far",
+        "Yahtzee bonus, rerolls left (3 before the first roll), five dice, and for a table of some "
+        "utility the score so far",
     )
     advise.set_defaults(verb=_advise)
 
