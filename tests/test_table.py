@@ -250,7 +250,7 @@ def test_rows_that_are_none(tmp_path: Path) -> None:
             ask(Anchor(0b1110, 6, False))
     assert table.value(Anchor(0b1111, 0, False), -3) == 1.0
     with pytest.raises(UsageError, match="holds maxprob, not what final scores are worth"):
-        table.utility(Anchor(0b1111, 0, False), 0)
+        table.worth(Anchor(0b1111, 0, False), 0)
 
 
 def test_incomplete_table(tmp_path: Path) -> None:

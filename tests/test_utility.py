@@ -167,10 +167,10 @@ def test_scores_that_no_game_has(tmp_path: Path) -> None:
         possible = scores_so_far(table.problem.anchors, anchor)
         for score in range(-2, possible[-1] + 12):
             if score in possible:
-                assert table.utility(anchor, score) == table.worth(anchor, score)
+                assert table.worth(anchor, score) == table.worth_unchecked(anchor, score)
             else:
                 with pytest.raises(UsageError, match=f"score so far: no game has {score} points here; the "):
-                    table.utility(anchor, score)
+                    table.worth(anchor, score)
     asked = ["value", "--store", table.path, "--used", "ones", "--upper", "4", "--score"]
     assert command(*asked, "4").returncode == 0
     for score, nearest in ((27, "most is 4"), (3, "least is 4")):
@@ -235,5 +235,7 @@ def test_refusals(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=complaint):
             Utility(rules, goal, worth)
     table = solved(rules, "reach:3", tmp_path / "table")
-    with pytest.raises(UsageError, match="score: the row ends at 0 points, found 3"):
+    with pytest.raises(UsageError, match="score so far: no game has 3 points here; the most is 0"):
         table.worth(Anchor(0b111, 0, False), 3)
+    with pytest.raises(UsageError, match="score: the row ends at 0 points, found 3"):
+        table.worth_unchecked(Anchor(0b111, 0, False), 3)

@@ -78,7 +78,7 @@ def test_playing_for_a_utility_agrees_with_the_judge(name: str, goal: str, tmp_p
 def test_a_table_of_some_utility_is_played_by(tmp_path: Path) -> None:
     """At a terminal, for one position and line by line, advice is by the table, unless the mean is asked for."""
     table = with_utility("free", "beat:1", tmp_path)
-    start = table.utility(Anchor(0b1111, 0, False), 0)
+    start = table.worth(Anchor(0b1111, 0, False), 0)
     store = ["--store", table.path]
     assert json.loads(advise(*store, "--json").stdout)["goal"] == "beat:1"
     assert json.loads(advise(*store, "--json").stdout)["moves"][0]["p"] == pytest.approx(start, rel=1e-12)

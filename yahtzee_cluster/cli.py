@@ -396,7 +396,7 @@ def _value(options: argparse.Namespace) -> str:
     if isinstance(table.problem, Utility):
         if options.score is None:
             raise UsageError("score: say how many points there are so far, with --score")
-        found: dict[str, Any] = {"score": options.score, "worth": table.utility(anchor, options.score)}
+        found: dict[str, Any] = {"score": options.score, "worth": table.worth(anchor, options.score)}
     elif isinstance(table.problem, Probabilities):
         if options.need is None:
             raise UsageError("need: say how many points are still needed, with --need")

@@ -76,16 +76,13 @@ class Table:
             return 1.0
         return float(row[need - 1]) if need <= len(row) else 0.0
 
-    def utility(self, anchor: Anchor, score: int) -> float:
+    def worth(self, anchor: Anchor, score: int) -> float:
         """In a table of some utility: what playing on is worth, with so many points so far."""
         check_score(self._utility.anchors, anchor, score)
-        return self.worth(anchor, score)
+        return self.worth_unchecked(anchor, score)
 
-    def worth(self, anchor: Anchor, score: int) -> float:
-        """The entry of a row of some utility for so many points so far.
-
-        Where no game has so many there, it means nothing; `utility` makes sure of that.
-        """
+    def worth_unchecked(self, anchor: Anchor, score: int) -> float:
+        """The same, of a score that some game is known to have there; for any other the entry means nothing."""
         row = self._utility.row(self._utility.anchors.reachable(anchor))
         if not 0 <= score < row.stop - row.start:
             raise UsageError(f"score: the row ends at {row.stop - row.start - 1} points, found {score}")

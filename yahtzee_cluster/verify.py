@@ -19,6 +19,7 @@ from yahtzee_cluster.objectives.expected import Expected, moments_after
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.scored import scores_so_far
 from yahtzee_cluster.soundness import Judgements, Verdict
 from yahtzee_cluster.table import Table
 
@@ -52,8 +53,8 @@ def _judged(judge: Judge, places: NDArray[np.intp], random: np.random.Generator)
                 yield from ((f"{anchor}, need {need}, {name}", stored, judged) for name, stored, judged in both)
     elif isinstance(problem, Utility):
         for place in _one_of(places, problem.lengths[places], random):
-            # No game comes to a score that is too high for all that was scored before the last box.
-            anchor, score = problem.anchors.anchor(place), int(random.integers(0, problem.lengths[place] // 2 + 1))
+            anchor = problem.anchors.anchor(place)
+            score = int(random.choice(scores_so_far(problem.anchors, anchor)))
             yield f"{anchor}, score {score}", table.worth(anchor, score), judge.utility(anchor, score)
     elif isinstance(problem, Expected):
         for place in _one_of(places, problem.anchors.exists[places], random):
@@ -125,7 +126,7 @@ class Judge:
 
         def options(roll: reference.Roll) -> Iterable[reference.Row]:
             for after, points in self._plays(anchor, roll):
-                yield (self.table.worth(after, score + points),)
+                yield (self.table.worth_unchecked(after, score + points),)
 
         return reference.best_turn(options)[0]
 
