@@ -58,6 +58,8 @@ class Campaign:
     """Of the job."""
     most_ranks: int
     reference: Path
+    other: Path
+    """A table of the same shape, with other values."""
     sha256: str = ""
     table: Path = Path()
     ruined: set[str] = field(default_factory=set)
@@ -258,6 +260,17 @@ def freeze_worker(campaign: Campaign, job: Job) -> None:
         signal_to(campaign.random.choice(workers), signal.SIGSTOP)
 
 
+def freeze_guard(campaign: Campaign, job: Job) -> None:
+    if guards := [*job.guards.values()]:
+        signal_to(campaign.random.choice(guards), signal.SIGSTOP)
+
+
+def remove_table(campaign: Campaign, _: Job) -> None:
+    campaign.ruined |= campaign.reference_names
+    while campaign.table.exists():
+        shutil.rmtree(campaign.table, ignore_errors=True)  # it fails where a class has just come
+
+
 def fill_disk(campaign: Campaign, _: Job) -> None:
     free = shutil.disk_usage(campaign.disk).free
     with (campaign.disk / "ballast").open("wb") as ballast, suppress(OSError):
@@ -296,6 +309,8 @@ LIVE: dict[str, Callable[[Campaign, Job], None]] = {
     "kill -9 of mpirun": kill_launcher,
     "SIGTERM or SIGINT": terminate,
     "a worker that is frozen": freeze_worker,
+    "a guard that is frozen": freeze_guard,
+    "the table removed": remove_table,
     "a full disk": fill_disk,
     "a store made read-only": make_read_only,
     "a shared directory that disappears": take_away,
@@ -344,6 +359,11 @@ def swap_classes(campaign: Campaign, place: Path) -> None:
     campaign.ruined |= {place.name, other.name} - set(campaign.right())
 
 
+def foreign_class(campaign: Campaign, place: Path) -> None:
+    for file in campaign.random.choice([["c.0"], ["zarr.json"], ["c.0", "zarr.json"]]):
+        shutil.copy(campaign.other / "classes" / place.name / file, place / file)
+
+
 def link_out(campaign: Campaign, place: Path) -> None:
     shutil.rmtree(place)
     place.symlink_to(campaign.reference / "classes" / place.name)
@@ -372,6 +392,7 @@ AT_REST: dict[str, Callable[[Campaign, Path], None]] = {
     "a deleted class": delete_class,
     "damaged metadata": scribble_metadata,
     "two classes in each other's place": swap_classes,
+    "a class of another table": foreign_class,
     "a class replaced by a link": link_out,
     "a stray file": stray,
     "a stray partial class": stray_partial,
@@ -382,20 +403,30 @@ AT_REST: dict[str, Callable[[Campaign, Path], None]] = {
 # ---------------------------------------------------------------------------------------------- the campaign
 
 
+def undisturbed(flags: list[str], table: Path) -> str:
+    """Compute a table in peace; return its hash."""
+    command = [sys.executable, "-m", "yahtzee_cluster.run", *flags, "--store", str(table), "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise SystemExit(result.stderr)
+    return str(json.loads(result.stdout)["table_sha256"])
+
+
 @contextmanager
 def prepared(options: argparse.Namespace) -> Iterator[Campaign]:
     """A small file system, and the table that nobody disturbs."""
     with tempfile.TemporaryDirectory() as folder:
-        disk, shared, reference = (Path(folder).resolve() / name for name in ("disk", "shared", "reference"))
+        disk, shared, reference, other = (
+            Path(folder).resolve() / name for name in ("disk", "shared", "reference", "other")
+        )
         disk.mkdir()
         shared.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "none", disk], check=True)
         flags = options.flags.split()
-        campaign = Campaign(Random(options.seed), disk, shared, flags, options.ranks, reference)
+        campaign = Campaign(Random(options.seed), disk, shared, flags, options.ranks, reference, other)
         campaign.restore()
-        command = [sys.executable, "-m", "yahtzee_cluster.run", *flags, "--store", str(reference), "--json"]
-        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-        campaign.sha256 = json.loads(result.stdout)["table_sha256"]
+        campaign.sha256 = undisturbed(flags, reference)
+        insist(undisturbed([*flags, "--objective", "distribution"], other) != campaign.sha256, "no other table")
         try:
             yield campaign
         finally:
