@@ -158,3 +158,38 @@ def test_interrupted(seed: int, tmp_path: Path) -> None:
     assert finish(table)["table_sha256"] == expected
     assert store.dropped == set()
     assert all(map(store.is_sound, store.partition.classes))
+
+
+def test_a_dropped_class_without_its_digest(tmp_path: Path) -> None:
+    """A class of which not even the digest is left as it was is computed again, with all that it takes."""
+    flags = [
+        "-m",
+        "yahtzee_cluster.run",
+        "--rules",
+        "yaht",
+        "--target",
+        "60",
+        "--G",
+        "4",
+        "--json",
+        "--keep",
+        "frontier",
+    ]
+
+    def finish() -> dict[str, Any]:
+        result = mpirun(1, [*flags, "--store", tmp_path])
+        assert result.returncode == 0, result.stderr
+        found: dict[str, Any] = json.loads(result.stdout)
+        return found
+
+    first = finish()
+    places = sorted(path for path in (tmp_path / "classes").iterdir() if (path / DROPPED).exists())
+    metadata = places[len(places) // 2] / "zarr.json"
+    text = metadata.read_text()
+    at = text.index('"sha256": "') + len('"sha256": "')
+    metadata.write_text(f"{text[:at]}{'1' if text[at] == '0' else '0'}{text[at + 1 :]}")
+    again = finish()
+    assert again["table_sha256"] == first["table_sha256"]
+    assert 1 <= again["classes_computed"] < again["classes"]
+    assert metadata.read_text() == text
+    assert finish()["classes_computed"] == 0

@@ -81,6 +81,41 @@ def test_going_on_without_a_worker(signum: int, lease_s: str, why: str, tmp_path
     assert finished(2, table)["classes_computed"] == 0
 
 
+DIES_LATE = """
+import os, signal, sys
+from yahtzee_cluster import engine, run
+from yahtzee_cluster.crew import Crew
+from yahtzee_cluster.store import Store
+
+name, write, solve = sys.argv.pop(1), Store.write, Crew._solve
+
+def dying(store, cls, block):
+    write(store, cls, block)
+    if store.place(cls).name == name:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def counted(crew, block, below):
+    print("solved", crew.store.place(crew.partition.class_of(int(block.subsets[0]))).name, file=sys.stderr, flush=True)
+    return solve(crew, block, below)
+
+Store.write, Crew._solve = dying, counted
+engine.run(run.COMMAND)
+"""
+
+
+@needs_hydra
+def test_committed_before_it_died(tmp_path: Path) -> None:
+    """A class that a worker committed, and had no time left to speak of, is not computed again."""
+    table = tmp_path / "table"
+    flags = [*YAHT[2:], "--store", table]
+    with started([MPIRUN, "-disable-auto-cleanup", "-n", "3", sys.executable, "-c", DIES_LATE, "06-3", *flags]) as job:
+        result = job.end(60)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["table_sha256"] == YAHT_SHA256
+    assert "class 06-3 was committed" in result.stderr
+    assert result.stderr.count("solved 06-3\n") == 1
+
+
 @needs_hydra
 def test_without_any_worker(tmp_path: Path) -> None:
     """When the last worker is lost, the job ends."""

@@ -35,6 +35,15 @@ def utility(rules: Rules, goal: str) -> Utility:
     return Utility(rules, goal, tuple(worth_of(goal, play_for_mean(rules).curve, n_scores).tolist()))
 
 
+def test_the_opponent_s_highest_score_counts() -> None:
+    """Whoever has the highest score that opponents can have ties with those who have it, and beats the others."""
+    curve = np.array([1.0, 0.5, 0.25])  # of at least 0, 1 and 2 points
+    assert worth_of("beat:1", curve, 3).tolist() == [0.25, 0.625, 0.875]
+    assert worth_of("beat-all:1", curve, 3).tolist() == [0.0, 0.5, 0.75]
+    assert worth_of("beat:2", curve, 3).tolist() == [0.125, 0.40625, 0.78125]
+    assert worth_of("beat:1", curve, 5).tolist() == [0.25, 0.625, 0.875, 1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("name", "goal"),
     [(name, "odd") for name in sorted(SMALL)]
@@ -54,9 +63,9 @@ def test_utilities_are_the_judge_s(name: str, goal: str, tmp_path: Path) -> None
     assert table.worth(Anchor(rules.all_free, 0, False), 0) == pytest.approx(
         judge(rules.all_free, 0, False, 0), rel=1e-11, abs=1e-13
     )
-    verdict = verify(table, n_sampled=10, seed=2)
+    verdict = verify(table, n_sampled=10)
     assert verdict.complaints == ()
-    assert verdict.n_judged == 10
+    assert verdict.n_judged >= verdict.n_classes - 1
 
 
 def test_goals_that_other_tables_know(tmp_path: Path) -> None:

@@ -104,10 +104,9 @@ class Worker:
         return self._go_on()
 
     def stop(self) -> None:
-        """Begin nothing more."""
-        self._let_go_of_next()
-        if self.task is not None and not self.solving:
-            self._let_go(self.partition.dependencies(self.task))
+        """Begin nothing more; what is held for that need not be let go any more."""
+        self.next = None
+        if not self.solving:
             self.task = None
 
     def _go_on(self) -> list[Action | Event]:
