@@ -125,6 +125,18 @@ def test_links_in_a_table_are_refused(name: str, target: str, table: Store, tmp_
     assert not (tmp_path / "nowhere").exists()
 
 
+@pytest.mark.parametrize("name", [".partial", ".lock", "classes", "index"])
+@pytest.mark.parametrize("target", ["outside", "nowhere"])
+def test_links_where_a_table_is_to_be_begun_are_refused(name: str, target: str, outside: Path, tmp_path: Path) -> None:
+    """The same where there is no table yet: nothing is made behind a link."""
+    (tmp_path / "table").mkdir()
+    (tmp_path / "table" / name).symlink_to(outside if target == "outside" else tmp_path / target)
+    before = contents(tmp_path)
+    with pytest.raises(StoreRefusedError, match=f"{name}: is a symbolic link"):
+        mended(tmp_path / "table")
+    assert contents(tmp_path) == before
+
+
 @pytest.mark.parametrize("linked", ["", SHARD, "zarr.json"])
 @pytest.mark.parametrize("right", [False, True])
 def test_linked_classes_are_damaged(linked: str, right: bool, table: Store, outside: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import NoReturn
 
 from yahtzee_cluster.errors import RESUMES
@@ -23,6 +24,8 @@ from yahtzee_cluster.stopping import SIGNALS
 NOTE_BYTES = 8192
 """Longer than any path."""
 PR_SET_PDEATHSIG = 1
+WORD_S = 2.0
+"""For so long a disk may keep a guard from going on."""
 
 
 class Note:
@@ -42,12 +45,17 @@ class Note:
 
     def read(self, how: str) -> None:
         """Say how the rank died, to the master first, then to whoever reads stderr, if anybody does."""
-        if tombstone := _written(self._tombstone):
-            with suppress(OSError):
-                Path(os.fsdecode(tombstone)).touch()
+        word = Thread(target=self._leave_word, daemon=True)
+        word.start()
+        word.join(WORD_S)
         who = _written(self._who).decode(errors="replace") or "a rank that had just been started"
         with suppress(OSError):
             print(f"{who} {how}; {RESUMES}", file=sys.stderr, flush=True)
+
+    def _leave_word(self) -> None:
+        if tombstone := _written(self._tombstone):
+            with suppress(OSError):
+                Path(os.fsdecode(tombstone)).touch()
 
 
 def guarded(main: Callable[[Note], int]) -> NoReturn:

@@ -601,6 +601,7 @@ def claim(
     """
     try:
         _make_directory(table_path(path))
+        _refuse_links(path)
         if not (_is_ours(path) or read_header(path)):  # in this order: a run may just be beginning the table
             raise StoreRefusedError(f"{path}: holds other things; name an empty or a new directory with --store")
         with _locked(path / LOCK, _who(named=bool(provenance))) as lock:
