@@ -76,3 +76,15 @@ def test_setup_is_quick_when_nothing_changed() -> None:
     """A second `make setup` has nothing to do."""
     question = subprocess.run(["make", "--question", "setup"], cwd=ROOT, capture_output=True, timeout=10, check=False)
     assert question.returncode == 0
+
+
+def test_packages_that_cannot_be_fetched(bare_path: Path, tmp_path: Path) -> None:
+    """Without apt-get, what unpacks Debian's packages says what goes without them, and makes no folder."""
+    folder = tmp_path / "packages"
+    command = [str(ROOT / "tools" / "unpack-packages.sh"), "vm", str(folder), "NFS is not tried", "nfs-common"]
+    result = subprocess.run(
+        command, env={"PATH": str(bare_path)}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "vm: nothing of it here, and no apt-get to fetch it; NFS is not tried\n"
+    assert not folder.exists()
