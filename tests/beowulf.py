@@ -1,10 +1,11 @@
-"""Several hosts on one machine: network namespaces with addresses and host names of their own, joined by a bridge.
+"""Several hosts on one machine: namespaces with networks, host names and mounts of their own, joined by a bridge.
 
 All of them live inside one namespace of networks and mounts, and vanish with the process that made it. No rights are
 needed but those of making user namespaces.
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ NETWORK = "10.99.0"
 
 HUB = f"""
 set -e
+exec 3<&0  # ends when the hosts are wanted no more
 mount -t tmpfs none /run
 ip link set lo up
 ip link add br0 type bridge
@@ -32,13 +34,15 @@ for i in $(seq $1); do
     ip link set v$i master br0 up
     ip -n h$i address add {NETWORK}.$i/24 dev eth0
     ip -n h$i link set eth0 up
+    ip netns exec h$i unshare --mount --uts bash -c "hostname h$i; echo \\$\\$ > /run/h$i; exec cat" <&3 &
+    until [ -s /run/h$i ]; do sleep 0.01; done
 done
 cat > /run/on_host <<'EOF'
 #!/bin/bash
 # Called by the launcher of ranks as if it were ssh: flags, an address, a command.
 while [[ $1 == -* ]]; do shift; done
 host=h${{1##*.}}; shift
-exec ip netns exec $host unshare --uts bash -c "hostname $host; $*"
+exec nsenter --target "$(cat /run/$host)" --mount --net --uts bash -c "$*"
 EOF
 chmod +x /run/on_host
 echo up
@@ -76,6 +80,10 @@ class Beowulf:
         """The command, run on the machine that all hosts hang on."""
         user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
         return ["nsenter", "--target", str(self.hub_pid), "--mount", "--net", "--uts", *user, *command]
+
+    def on_host(self, host: int, command: list[str]) -> list[str]:
+        """The command, run on one of the hosts."""
+        return self.inside(["/run/on_host", f"{NETWORK}.{host}", shlex.join(command)])
 
     def mpirun(self, flags: list[str], n_on_host: dict[int, int], *programs: list[object]) -> list[str]:
         """The command that starts ranks on hosts, host by host: of each program as many as its first entry says."""
