@@ -16,7 +16,7 @@ PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
-.PHONY: help setup run slurm test check lint types checked-kernels bench balance torture format clean
+.PHONY: help setup run slurm test check lint types checked-kernels bench balance torture nfs format clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
@@ -63,10 +63,13 @@ torture: setup ## disturb real runs at random moments, cut the power under other
 	@$(BIN)/python tests/campaign.py --seed $(SEED) --faults $(FAULTS) --runs $(RUNS)
 	@$(BIN)/python tests/powercuts.py --seed $(SEED) --cuts $(CUTS)
 
+nfs: setup ## disturb runs of three hosts on a real NFS, in a virtual machine, ONLY=… some of them (an hour where it is emulated)
+	@! tools/vm-here.sh || $(BIN)/python tests/nfs.py --only "$(ONLY)"
+
 format: setup ## put the Python sources into their standard form
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
 clean: ## remove everything that was built, .venv included
-	rm -rf .venv .slurm build dist *.egg-info kernels/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .slurm .vm build dist *.egg-info kernels/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
