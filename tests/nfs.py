@@ -142,7 +142,7 @@ def server_away(trial: Trial, how: str, away_s: float) -> None:
             time.sleep(away_s)
         result = trial.end(job)
     if trial.knows_disk_timeout:
-        trial.expect("does not answer" in result.stderr, "nobody said that the disk does not answer", result)
+        trial.expect("has not answered for" in result.stderr, "nobody said that the disk does not answer", result)
     trial.seen["said"] = [line for line in result.stderr.splitlines() if PROGRAM in line or "answer" in line]
     trial.ended_well(result, {})
 

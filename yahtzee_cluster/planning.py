@@ -266,7 +266,7 @@ def plot(plan: Plan, file: Path) -> None:
     reads.set_ylabel("values read for each value of the table")
     memory.legend()
     reads.legend()
-    figure.suptitle(_title(plan.about))
+    figure.suptitle(_title(plan.about), parse_math=False)
     try:
         figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
     except (OSError, ValueError) as error:
