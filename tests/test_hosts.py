@@ -80,7 +80,9 @@ def test_directory_that_is_not_shared(three_hosts: Beowulf, tmp_path: Path) -> N
     with started(command) as job:
         result = job.end()
     assert result.returncode == 2, result.stderr
-    assert f"rank 2 on h3: {tmp_path}/table is not the directory that rank 0 sees; name one on a disk" in result.stderr
+    assert (
+        f"rank 2 on h3: {tmp_path}/table is not the directory that the master sees; name one on a disk" in result.stderr
+    )
 
 
 @pytest.mark.parametrize("flags", [[], ["-disable-auto-cleanup"]])

@@ -244,6 +244,7 @@ def test_a_disk_that_is_slower_than_the_lease(tmp_path: Path) -> None:
 
     def master(team: Team) -> None:
         team.begin(Toy(tmp_path, lease_s=1))
+        assert team.ask_disk(partial(slow_answer, 6)) == "answer"
         with claim(tmp_path, Tours(), 0b11, {}) as store:
             team.check(store, [])
             team.tell_disk(partial(time.sleep, 1.5))

@@ -7,7 +7,7 @@ import os
 import resource
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import IO, Any
 
@@ -123,6 +123,8 @@ def test_a_class_of_another_fixed_set_is_damaged(tmp_path: Path) -> None:
     shutil.rmtree(one.place(cls))
     shutil.copytree(other.place(other.partition.class_of(0b101)), one.place(cls))
     assert not one.is_sound(cls)
+    with pytest.raises(DamagedError, match="those of another table"):
+        one.row(cls, 0, 1)
 
 
 def test_seals_cover_what_a_table_is(tmp_path: Path) -> None:
@@ -206,6 +208,25 @@ def _end(run: Store) -> None:
     """What a run does at its end."""
     with Path(os.devnull).open("rb") as lock:
         run.end_run(lock)
+
+
+def test_a_table_that_is_replaced_while_its_run_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between looking at a lock and taking it away, the lock may have become another run's: then it stays."""
+    path, others = tmp_path / "table", ExitStack()
+
+    def rename(source: str, *arguments: Any, **options: Any) -> None:
+        if source.endswith(LOCK):
+            monkeypatch.undo()
+            shutil.rmtree(path)
+            others.enter_context(claim(path, LISTED, ALL, {}))
+        RENAME(source, *arguments, **options)
+
+    with others:
+        with claim(path, LISTED, ALL, {}):
+            monkeypatch.setattr("os.rename", rename)
+        assert writer(path) == f"process {os.getpid()}"
+        with pytest.raises(StoreRefusedError, match="is being written by another run"):
+            complete(path, LISTED, ALL)
 
 
 def test_the_end_of_a_run_whose_table_is_gone(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from yahtzee_cluster.store import (
     SHARD,
     DamagedError,
     Header,
+    Shape,
     Store,
     StoreError,
     StoreRefusedError,
@@ -342,7 +343,8 @@ def test_wrong_length_is_noticed(n_values: int, table: Store) -> None:
 def seal_again(store: Store, cls: ClassId, digest: str, table: Store) -> None:
     """Give a class the metadata of another one's chunks, with a digest of its own, as somebody might on purpose."""
     checksums = json.loads((table.place(cls) / "zarr.json").read_text())["attributes"]["crc32c"]
-    metadata = store._metadata(cls, digest, bytes.fromhex(checksums))  # noqa: SLF001  # nobody else knows how
+    shape = Shape.of(store.partition.n_values[cls])
+    metadata = store._metadata(cls, shape, digest, bytes.fromhex(checksums))  # noqa: SLF001  # nobody else knows how
     (store.place(cls) / "zarr.json").write_bytes(metadata)
 
 

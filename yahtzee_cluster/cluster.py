@@ -77,7 +77,7 @@ Nothing is urgent for a worker that is solving a class; that it is solved wakes 
 """
 
 CLAIM_TIMES = 10
-"""The master may be silent for so many times as long as usual while it claims the directory, and makes the index."""
+"""Ranks may be silent for so many times as long as usual while the table is claimed, and workers prepare."""
 
 T = TypeVar("T")
 
@@ -308,7 +308,7 @@ class Team:
     def begin(self, orders: Orders) -> None:
         """Tell all workers what they need to know before they can do anything."""
         self._disk = Disk(orders.directory, orders.disk_timeout_s)
-        self._lease_s = orders.lease_s
+        self._lease_s = self._watch.lease_s = orders.lease_s
         self._watch.limit_s = CLAIM_TIMES * orders.lease_s
         self._tell_all(orders)
 
@@ -516,7 +516,7 @@ class Master:
         orders: Orders | Stop = receive(self._comm, IDLE_LONGEST_S)[1]
         self._stopped = isinstance(orders, Stop)
         if not isinstance(orders, Stop):
-            self._lease_s = orders.lease_s
+            self._lease_s = self._watch.lease_s = orders.lease_s
             self._watch.limit_s = CLAIM_TIMES * orders.lease_s
         return orders
 

@@ -191,13 +191,14 @@ class Store:
         The lock goes by way of this run's own directory: where that is gone, the file of that name is another run's.
         Where a table was half begun, `.partial` stays, and tells the next run that the rest may go.
         """
-        with suppress(OSError, ReplacedError), self._own() as own:  # OSError: a rank that outlives the run writes on
+        with suppress(ReplacedError), self._own() as own:
             os.rename(f"../../{LOCK}", LOCK, src_dir_fd=own, dst_dir_fd=own)
             lock.close()  # NFS keeps a file that is open under another name
-            shutil.rmtree(self.path / ASIDE / self.run)
-            names = _names_in(self.path)
-            if METADATA in names or not names & {CLASSES, INDEX}:
-                (self.path / ASIDE).rmdir()
+            with suppress(OSError):  # as when a rank that outlives the run writes on
+                shutil.rmtree(self.path / ASIDE / self.run)
+                names = _names_in(self.path)
+                if METADATA in names or not names & {CLASSES, INDEX}:
+                    (self.path / ASIDE).rmdir()
 
     def join(self, run: str) -> None:
         """Write for a run that has claimed this directory; refuse a directory that it has not claimed."""
@@ -267,7 +268,7 @@ class Store:
                 with _below(own, aside) as folder:
                     with _created(SHARD, folder) as file:
                         checksums = shape.write(file, block.values)
-                    metadata = self._metadata(cls, f"{digest(block):064x}", checksums)
+                    metadata = self._metadata(cls, shape, f"{digest(block):064x}", checksums)
                     with _created(METADATA, folder) as file:
                         file.write(metadata)
                     os.fsync(folder)
@@ -307,11 +308,11 @@ class Store:
             return False
         return True
 
-    def _metadata(self, cls: ClassId, digest: str, checksums: bytes) -> bytes:
+    def _metadata(self, cls: ClassId, shape: Shape, digest: str, checksums: bytes) -> bytes:
         """The metadata of a class with these values; the seal binds them to the table and to their place in it."""
         name = self.place(cls).name.encode()
         seal = hashlib.sha256(b"\0".join([self._key, name, bytes.fromhex(digest), checksums])).hexdigest()
-        return Shape.of(self.partition.n_values[cls]).metadata({DIGEST: digest, CHECKSUMS: checksums.hex(), SEAL: seal})
+        return shape.metadata({DIGEST: digest, CHECKSUMS: checksums.hex(), SEAL: seal})
 
     def _stated(self, cls: ClassId) -> tuple[str, bytes]:
         """The digest of a class and the checksums of its chunks, from metadata that are to the letter as sealed."""
@@ -321,7 +322,7 @@ class Store:
             raise self._unreadable(cls, error, "its metadata are damaged: ") from error
         found = re.search(rb'"([0-9a-f]{64})", "crc32c": "((?:[0-9a-f]{8})+)"', text)
         stated = (found[1].decode(), bytes.fromhex(found[2].decode())) if found else ("", b"")
-        if text != self._metadata(cls, *stated):
+        if text != self._metadata(cls, Shape.of(self.partition.n_values[cls]), *stated):
             raise self._damaged(cls, "its metadata are damaged, or those of another table")
         return stated
 

@@ -24,6 +24,8 @@ class Watch(Generic[Other]):
 
     def __init__(self, others: Iterable[Other], limit_s: float = LEASE_S) -> None:
         self.limit_s = limit_s
+        self.lease_s = limit_s
+        """In how much time the others must hear something from here, which may be less."""
         self._looked = monotonic()
         self._awake_s = 0.0
         self._heard = dict.fromkeys(others, 0.0)
@@ -60,7 +62,7 @@ class Watch(Generic[Other]):
 
     def must_speak(self) -> bool:
         """Whether the others must hear something from here; asked once, it counts as said."""
-        if self._awake_s - self._spoke < self.limit_s / SPEAK_TIMES:
+        if self._awake_s - self._spoke < self.lease_s / SPEAK_TIMES:
             return False
         self._spoke = self._awake_s
         return True
