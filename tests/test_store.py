@@ -237,6 +237,24 @@ def test_the_first_to_write_a_class_wins(tmp_path: Path) -> None:
         assert {path.name for path in (tmp_path / "classes").iterdir()} == {"zarr.json", store.place(cls).name}
 
 
+@pytest.mark.parametrize("name", ["mkdir", "rename"])
+def test_a_server_that_is_asked_twice(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that was carried out, and fails when it is repeated because the answer was lost, counts as done."""
+    real = getattr(os, name)
+
+    def twice(*arguments: Any, **options: Any) -> None:
+        real(*arguments, **options)
+        real(*arguments, **options)
+
+    with claim(tmp_path, LISTED, ALL, {}) as store:
+        cls = class_with(store, 5)
+        with monkeypatch.context() as patch:
+            patch.setattr(f"os.{name}", twice)
+            store.write(cls, LISTED.block(store.partition, cls))
+        assert store.is_sound(cls)
+        assert list((tmp_path / ASIDE / store.run).iterdir()) == []
+
+
 def test_durable_before_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of a class is on the disk before it gets its place, and its place before the write ends."""
     synced: list[tuple[str, bool]] = []

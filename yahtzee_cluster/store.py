@@ -71,6 +71,8 @@ NO_DAMAGE = {
     *(errno.ENOTCONN, errno.EINTR, errno.EAGAIN),
 }
 """These say that a file cannot be read by this process, or just now; not that there is anything wrong with it."""
+GONE = {errno.ENOENT, errno.ENOTDIR, errno.ESTALE}
+"""These may come of a directory that was removed."""
 NOWHERE = {
     *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL),
     *(errno.EACCES, errno.EPERM, errno.EROFS),
@@ -235,8 +237,8 @@ class Store:
         try:
             with _folder(self.path, ASIDE, self.run) as own:
                 yield own
-        except (FileNotFoundError, NotADirectoryError):
-            if not (self.path / ASIDE / self.run).is_dir():
+        except OSError as error:
+            if error.errno in GONE and not os.path.isdir(self.path / ASIDE / self.run):  # noqa: PTH112  # whatever it says
                 raise ReplacedError(self.path) from None
             raise
 
@@ -261,9 +263,10 @@ class Store:
     def write(self, cls: ClassId, block: Block) -> None:
         """Commit a class: from here on it is on disk for good."""
         shape, name = Shape.of(len(block.values)), self.place(cls).name
-        aside = f"{name}.{self._token}"
+        aside, metadata = f"{name}.{self._token}", b""
         with self._own() as own:
-            os.mkdir(aside, dir_fd=own)
+            with suppress(FileExistsError):  # nobody else has this name: a server that restarted was asked twice
+                os.mkdir(aside, dir_fd=own)
             try:
                 with _below(own, aside) as folder:
                     with _created(SHARD, folder) as file:
@@ -276,9 +279,10 @@ class Store:
                     raise ReplacedError(self.path, "is held by no run: the one that this rank belongs to has ended")
                 os.rename(aside, f"../../{CLASSES}/{name}", src_dir_fd=own, dst_dir_fd=own)
             except OSError as error:
-                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT}:
                     raise
-                if _content(self.path, CLASSES, name, METADATA) != metadata:  # else somebody was first with the same
+                # Somebody was first, or a server that restarted was asked twice.
+                if _content(self.path, CLASSES, name, METADATA) != metadata:
                     raise self._damaged(cls, "it has come while this run computed it, and is not the same") from error
             finally:
                 shutil.rmtree(aside, ignore_errors=True, dir_fd=own)
