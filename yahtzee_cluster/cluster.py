@@ -43,6 +43,8 @@ SHARED_BYTES = 256 << 20
 NETMOD = "MPIR_CVAR_CH4_NETMOD"
 SHARED_NEEDED = {"ucx": (0, 11 << 19), "ofi": (24 << 20, 3 << 19)}
 """What MPICH wants of it by way of each library, in all and for each rank of a host; with less it crashes."""
+STARTING_S = 30
+"""All ranks of a job are started within this time."""
 SEGMENTS = rf"{SHARED}/(mpich_shm_\w+|\d+:\d+:\d+)"
 """MPICH's, and those of libfabric, which begin with the number of the process."""
 if SHARED.is_dir() and shutil.disk_usage(SHARED).total < SHARED_BYTES:
@@ -193,7 +195,12 @@ def _check_shared_memory() -> None:
     n_ranks = os.environ.get("MPI_LOCALNRANKS", "")
     if not (SHARED.is_dir() and n_ranks.isdecimal()):
         return
-    taken = sum(path.lstat().st_blocks for path in SHARED.iterdir() if re.fullmatch(SEGMENTS, str(path)))
+    taken = 0
+    for path in SHARED.iterdir():  # what ranks that are a little faster have taken already
+        with suppress(FileNotFoundError):
+            found = path.lstat()
+            is_new = re.fullmatch(SEGMENTS, str(path)) and time.time() - found.st_mtime < STARTING_S
+            taken += found.st_blocks if is_new else 0
     in_all, per_rank = SHARED_NEEDED["ofi" if os.environ.get(NETMOD) == "ofi" else "ucx"]
     needed, free = in_all + int(n_ranks) * per_rank, shutil.disk_usage(SHARED).free + 512 * taken
     if free >= needed:
