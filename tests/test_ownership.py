@@ -188,7 +188,8 @@ def test_a_run_leaves_the_one_that_replaced_it_alone(go: Callable[[Path], None],
             for act in nothing_to_do:
                 with pytest.raises((ReplacedError, FileNotFoundError)):
                     act()
-            assert not old.is_sound(cls)
+            with pytest.raises(ReplacedError):
+                old.is_sound(cls)
             assert tree(path) == before
             old_lock = (path / LOCK).stat().st_ino
             with (
@@ -196,7 +197,7 @@ def test_a_run_leaves_the_one_that_replaced_it_alone(go: Callable[[Path], None],
                 claim(path, LISTED, ALL, {}),
             ):
                 pass
-            _end(old)
+            _end(Store.of(path, other, ALL, old.run))
             assert tree(path) == before
             assert (path / LOCK).stat().st_ino == old_lock
             assert writer(path) == f"process {os.getpid()}"
@@ -249,7 +250,7 @@ def test_a_rank_whose_run_has_ended_writes_nothing(tmp_path: Path) -> None:
         assert store.is_sound(first)
         with (tmp_path / LOCK).open("rb") as lock:
             _let_go_of(store, lock)
-            with pytest.raises(ReplacedError, match="is held by no run: the one that this rank belongs to has ended"):
+            with pytest.raises(ReplacedError, match="is not held by the run that this rank belongs to any more"):
                 worker.write(second, LISTED.block(store.partition, second))
         assert store.committed == [first]
         assert [*(tmp_path / ASIDE / store.run).iterdir()] == []
@@ -321,8 +322,8 @@ def test_a_table_that_was_half_begun_can_be_begun_again(tmp_path: Path, monkeypa
 
     def rename(*arguments: Any, **options: Any) -> None:
         nonlocal n_renamed
-        n_renamed += 1
-        if str(arguments[0]).endswith("zarr.json") and str(arguments[1]) == str(tmp_path / "zarr.json"):
+        n_renamed += arguments == ("zarr.json", "zarr.json")
+        if n_renamed == 2:  # the first is that of the classes
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         RENAME(*arguments, **options)
 
@@ -330,8 +331,67 @@ def test_a_table_that_was_half_begun_can_be_begun_again(tmp_path: Path, monkeypa
         patch.setattr("os.rename", rename)
         with pytest.raises(StoreError, match="No space left on device"), claim(tmp_path, LISTED, ALL, {}):
             pass
-    assert n_renamed
+    assert n_renamed == 2
     assert complete(tmp_path, LISTED, ALL).table_digest
+
+
+def test_a_table_that_is_away_for_a_moment(tmp_path: Path) -> None:
+    """Classes are not taken for damaged because the directory is not there when they are read; the run ends instead."""
+    complete(tmp_path / "table", LISTED, ALL)
+    with claim(tmp_path / "table", LISTED, ALL, {}) as store:
+        cls = class_with(store, 22)
+        store.path.rename(tmp_path / "away")
+        for look in (store.is_sound, store.remove, store.has_digest):
+            with pytest.raises(ReplacedError):
+                look(cls)
+        for ask in (lambda: store.committed, lambda: store.dropped, store.dead):
+            with pytest.raises((ReplacedError, StoreError)):
+                ask()
+        (tmp_path / "away").rename(store.path)
+        assert all(map(store.is_sound, store.partition.classes))
+
+
+def test_a_lock_that_is_removed(tmp_path: Path) -> None:
+    """A run whose lock is gone, or another run's, ends; what it leaves undone is taken away, and hides no other error."""
+    for other in (None, "0123456789abcdef\nprocess 1"):
+        with pytest.raises(KeyError), claim(tmp_path, LISTED, ALL, {}) as store:
+            worker = Store.of(tmp_path, LISTED, ALL)
+            worker.join(store.run)
+            (tmp_path / LOCK).unlink()
+            if other:
+                (tmp_path / LOCK).write_text(other)
+            with pytest.raises(ReplacedError, match="is not held by the run"):
+                store.dead()
+            with pytest.raises(ReplacedError, match="is not held by the run"):
+                worker.write(class_with(store, 5), LISTED.block(store.partition, class_with(store, 5)))
+            raise KeyError
+        assert not (tmp_path / ASIDE).exists()
+        assert (tmp_path / LOCK).exists() == bool(other)
+
+
+@pytest.mark.parametrize("header", [None, "other"])
+def test_a_header_that_is_exchanged(header: str | None, tmp_path: Path) -> None:
+    """A run says so if the header of its table has gone, or has become that of another one, when it ends."""
+    complete(tmp_path / "other", Listed(LISTED.lengths, "other"), ALL)
+    with claim(tmp_path / "table", LISTED, ALL, {}) as store:
+        store.check_header()
+        (store.path / "zarr.json").unlink()
+        if header:
+            shutil.copy(tmp_path / "other" / "zarr.json", store.path)
+        with pytest.raises(ReplacedError, match="has another zarr.json, or none"):
+            store.check_header()
+
+
+def test_a_class_that_comes_while_it_is_computed(tmp_path: Path) -> None:
+    """What lies in the place of a class with its metadata and other values does not stay there."""
+    complete(tmp_path / "other", LISTED, ALL)
+    with claim(tmp_path / "table", LISTED, ALL, {}) as store:
+        cls = class_with(store, 22)
+        shutil.copytree(tmp_path / "other" / "classes" / store.place(cls).name, store.place(cls))
+        (store.place(cls) / SHARD).write_bytes(b"rubbish")
+        store.write(cls, LISTED.block(store.partition, cls))
+        assert store.is_sound(cls)
+        assert [*(store.path / ASIDE / store.run).iterdir()] == []
 
 
 # ------------------------------------------------------------------------------------- dropped, and unreadable

@@ -150,6 +150,38 @@ def test_a_run_whose_table_is_replaced(launcher: list[str], references: Path, tm
     assert_the_same(table, references / "new")
 
 
+SLOW_TO_BEGIN = """
+import sys, time
+from yahtzee_cluster import engine, run, store
+
+columns = store._index_columns
+
+def slow_columns(*arguments):
+    print("slow", file=sys.stderr, flush=True)
+    time.sleep(4)
+    return columns(*arguments)
+
+store._index_columns = slow_columns
+engine.run(run.COMMAND)
+"""
+
+
+@pytest.mark.parametrize("launcher", [[], [MPIRUN, "-n", "3"]])
+def test_a_run_that_is_replaced_while_it_begins(launcher: list[str], references: Path, tmp_path: Path) -> None:
+    """A run whose directory is removed before its table is begun changes nothing in the one that is there by then."""
+    table = tmp_path / "table"
+    with started([*launcher, sys.executable, "-c", SLOW_TO_BEGIN, *OLD, "--store", table]) as old:
+        old.wait_until(lambda: is_slow(old))
+        shutil.rmtree(table)
+        subprocess.run([*RUN, *NEW, "--store", str(table)], check=True, timeout=60, capture_output=True)
+        ended = old.end(60)
+    assert (ended.returncode, ended.stdout) == (1, ""), ended.stderr
+    assert len([line for line in ended.stderr.splitlines() if "yahtzee_cluster.run: " in line]) == 1
+    assert_the_same(table, references / "new")
+    assert (table / "zarr.json").read_text().count("power:2") == 1
+    assert sorted(path.name for path in table.iterdir()) == ["classes", "index", "zarr.json"]
+
+
 @pytest.mark.skipif(not IS_HYDRA, reason="-disable-auto-cleanup is a flag of MPICH's launcher")
 def test_a_death_in_another_run(tmp_path: Path) -> None:
     """A rank of an old run that dies while a new one goes on takes nobody of the new one with it."""

@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
@@ -421,10 +422,13 @@ def test_a_run_that_begins_while_another_ends(table: Store, tmp_path: Path) -> N
     assert number >= 3
 
 
-def test_what_outlives_its_run_commits_all_or_nothing(table: Store, tmp_path: Path) -> None:
+def test_what_outlives_its_run_commits_all_or_nothing(
+    table: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A rank that still writes when the next run begins fails, or commits a whole class; never what is left of one."""
     path = copied(table, tmp_path / "table").path
-    cls, outcomes = class_with(table, 22), set()
+    cls, outcomes, random = class_with(table, 22), set(), Random(1)
+    monkeypatch.setattr("os.fsync", lambda _: time.sleep(0.004 * random.random()))
     with ThreadPoolExecutor(1) as late:
         for n in range(100):
             zombie = Store.of(path, LISTED, ALL, run=f"old-{n}")

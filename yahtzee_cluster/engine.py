@@ -310,7 +310,7 @@ def _compute(team: Team | Alone, n_ranks: int, asked: Computation, options: argp
         finally:
             usage = team.dismiss()
         n_computed = len(classes) - len(done)
-        table_sha256 = team.ask_disk(lambda: store.table_digest, stoppable=False)
+        table_sha256 = team.ask_disk(partial(_finished, store), stoppable=False)
         elapsed_s = time.perf_counter() - STARTED
         result = [] if options.json else team.ask_disk(partial(_result, asked, problem, store), stoppable=False)
     if options.json:
@@ -334,6 +334,12 @@ def _by_way_of(team: Team | Alone, claimed: AbstractContextManager[Store]) -> It
 def _give_up(team: Team | Alone, held: ExitStack) -> None:
     with suppress(DiskTimeoutError):  # the next run finds out that nobody holds the table any more
         team.ask_disk(held.close, stoppable=False)
+
+
+def _finished(store: Store) -> str:
+    """The hash of a table that is there, with its own header."""
+    store.check_header()
+    return store.table_digest
 
 
 def _result(asked: Computation, problem: Recurrence, store: Store) -> Sequence[str]:

@@ -28,7 +28,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -143,6 +143,11 @@ class Header:
         facts = {"identity": self.identity, "elements": [*self.elements], "fixed": self.fixed_names}
         return {"format": FORMAT, **facts, "provenance": self.provenance}
 
+    @property
+    def key(self) -> bytes:
+        """A digest of all but the provenance."""
+        return hashlib.sha256(_json(self.stated | {"provenance": {}}).encode()).digest()
+
     def describes(self, problem: Recurrence) -> bool:
         """Whether this is the header of a table of that problem."""
         return self.elements == problem.element_names and _json(self.identity) == _json(problem.identity)
@@ -158,6 +163,7 @@ class Store:
         self._key = key
         self._classes = path / CLASSES
         self._token = secrets.token_hex(8)
+        self._has_joined = False
         self._heeds_lock = False
 
     @classmethod
@@ -182,10 +188,13 @@ class Store:
 
     def prepare(self) -> None:
         """Make the directory of the classes, and sweep what other runs have left unfinished."""
-        with self._own() as own:
-            for left in _names_in(self.path / ASIDE) - {self.run}:
-                self._discard(own, f"../{left}")
-        self._classes.mkdir(exist_ok=True)
+        with self.own() as own:
+            with _below(own, "..") as aside:
+                left = {entry.name for entry in os.scandir(aside)} - {self.run}
+            for name in left:
+                self._discard(own, f"../{name}")
+            with suppress(FileExistsError):
+                os.mkdir(f"../../{CLASSES}", dir_fd=own)
 
     def end_run(self, lock: IO[bytes]) -> None:
         """Give the table free, and take away what was not committed; nothing of another run that has taken it over.
@@ -193,21 +202,35 @@ class Store:
         The lock goes by way of this run's own directory: where that is gone, the file of that name is another run's.
         Where a table was half begun, `.partial` stays, and tells the next run that the rest may go.
         """
-        with suppress(ReplacedError), self._own() as own:
-            os.rename(f"../../{LOCK}", LOCK, src_dir_fd=own, dst_dir_fd=own)
+        with suppress(ReplacedError), self.own() as own:
+            if _names_run(own, self.run):
+                os.rename(f"../../{LOCK}", LOCK, src_dir_fd=own, dst_dir_fd=own)
             lock.close()  # NFS keeps a file that is open under another name
             with suppress(OSError):  # as when a rank that outlives the run writes on
                 shutil.rmtree(self.path / ASIDE / self.run)
                 names = _names_in(self.path)
                 if METADATA in names or not names & {CLASSES, INDEX}:
                     (self.path / ASIDE).rmdir()
+        self.run = ""
+
+    def check_lock(self) -> None:
+        """Complain if the lock of the table is not this run's any more."""
+        with self.own() as own:
+            self._check_lock(own)
+
+    def check_header(self) -> None:
+        """Complain if the header is not the one that this table has."""
+        header = read_header(self.path)
+        if header is None or header.key != self._key:
+            raise ReplacedError(self.path, "has another zarr.json, or none, than this run began with")
 
     def join(self, run: str) -> None:
         """Write for a run that has claimed this directory; refuse a directory that it has not claimed."""
         self.run = run
         try:
-            with self._own() as own:
-                self._heeds_lock = _is_held(own)
+            with self.own() as own:
+                self._check_lock(own)
+                self._has_joined, self._heeds_lock = True, _is_held(own)
         except ReplacedError:
             raise StoreRefusedError(
                 f"{self.path} is not the directory that the master sees; name one on a disk that all hosts share "
@@ -216,31 +239,49 @@ class Store:
         if not self._heeds_lock:
             log.warning("%s: locks made on another host are not seen here: keep other runs off it", self.path)
 
+    def _check_lock(self, own: int) -> None:
+        if not _names_run(own, self.run) or (self._heeds_lock and not _is_held(own)):
+            raise ReplacedError(self.path, "is not held by the run that this rank belongs to any more")
+
     def tombstone(self, worker: int) -> Path:
         """The file that is made when a worker of this run has died, for the master to see."""
         return self.path / ASIDE / self.run / f"{DEAD}{worker}"
 
     def dead(self) -> list[int]:
         """The workers of this run that have died, as far as is known; an error if the table is not this run's."""
-        with self._own() as own:
+        with self.own() as own:
+            self._check_lock(own)
             stones = [entry.name.removeprefix(DEAD) for entry in os.scandir(own) if entry.name.startswith(DEAD)]
         return sorted(int(number) for number in stones if number.isdecimal())
 
     @contextmanager
-    def _own(self) -> Iterator[int]:
+    def own(self) -> Iterator[int]:
         """The directory of this run, open; everything is renamed into or out of it.
 
         Relative to it, `../../classes` is the same table's, wherever that has been moved; once it was removed,
         nothing can be made in it.
         """
         assert self.run
-        try:
-            with _folder(self.path, ASIDE, self.run) as own:
+        with ExitStack() as stack:
+            try:
+                own = stack.enter_context(_folder(self.path, ASIDE, self.run))
+            except OSError as error:
+                raise (ReplacedError(self.path) if error.errno in GONE else error) from None
+            try:
                 yield own
-        except OSError as error:
-            if error.errno in GONE and not os.path.isdir(self.path / ASIDE / self.run):  # noqa: PTH112  # whatever it says
-                raise ReplacedError(self.path) from None
-            raise
+            except OSError as error:
+                if error.errno in GONE and not os.path.isdir(self.path / ASIDE / self.run):  # noqa: PTH112
+                    raise ReplacedError(self.path) from None
+                raise
+
+    @contextmanager
+    def _folder(self, *names: str) -> Iterator[int]:
+        """A directory of the table, open; where a run writes the table, that is the one that the run has claimed."""
+        with ExitStack() as stack:
+            if self.run:
+                yield stack.enter_context(_below(stack.enter_context(self.own()), "..", "..", *names))
+            else:
+                yield stack.enter_context(_folder(self.path, *names))
 
     # ---------------------------------------------------------------------------------------------- the table
 
@@ -254,7 +295,7 @@ class Store:
     def committed(self) -> list[ClassId]:
         """The classes that are on disk."""
         try:
-            with _folder(self.path, CLASSES) as folder:
+            with self._folder(CLASSES) as folder:
                 present = {entry.name for entry in os.scandir(folder)}
         except OSError as error:
             raise StoreError(f"{self._classes}: {error.strerror}") from error
@@ -264,7 +305,7 @@ class Store:
         """Commit a class: from here on it is on disk for good."""
         shape, name = Shape.of(len(block.values)), self.place(cls).name
         aside, metadata = f"{name}.{self._token}", b""
-        with self._own() as own:
+        with self.own() as own, _below(own, "..", "..", CLASSES) as classes:
             with suppress(FileExistsError):  # nobody else has this name: a server that restarted was asked twice
                 os.mkdir(aside, dir_fd=own)
             try:
@@ -275,19 +316,30 @@ class Store:
                     with _created(METADATA, folder) as file:
                         file.write(metadata)
                     os.fsync(folder)
-                if self._heeds_lock and not _is_held(own):
-                    raise ReplacedError(self.path, "is held by no run: the one that this rank belongs to has ended")
-                os.rename(aside, f"../../{CLASSES}/{name}", src_dir_fd=own, dst_dir_fd=own)
-            except OSError as error:
-                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT}:
-                    raise
-                # Somebody was first, or a server that restarted was asked twice.
-                if _content(self.path, CLASSES, name, METADATA) != metadata:
-                    raise self._damaged(cls, "it has come while this run computed it, and is not the same") from error
+                if self._has_joined:
+                    self._check_lock(own)
+                self._commit(cls, metadata, own, aside)
             finally:
                 shutil.rmtree(aside, ignore_errors=True, dir_fd=own)
-            with _below(own, "..", "..", CLASSES) as classes:
-                os.fsync(classes)
+            os.fsync(classes)
+
+    def _commit(self, cls: ClassId, metadata: bytes, own: int, aside: str) -> None:
+        """Rename a class into its place, unless it is there; what is there and is not sound goes.
+
+        The place is named from the run's directory: where that is being swept, it leads nowhere.
+        """
+        place = f"../../{CLASSES}/{self.place(cls).name}"
+        try:
+            os.rename(aside, place, src_dir_fd=own, dst_dir_fd=own)
+        except OSError as error:
+            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ENOENT}:
+                raise
+            # Somebody was first, or a server that restarted was asked twice.
+            if not self.is_sound(cls):
+                self._discard(own, place)
+                os.rename(aside, place, src_dir_fd=own, dst_dir_fd=own)
+            elif _content_of(own, *place.split("/"), METADATA) != metadata:
+                raise self._damaged(cls, "it has come while this run computed it, and is not the same") from error
 
     def read(self, cls: ClassId) -> NDArray[np.float64]:
         """Read all entries of a class, chunk by chunk held against the checksums that its seal covers."""
@@ -321,7 +373,8 @@ class Store:
     def _stated(self, cls: ClassId) -> tuple[str, bytes]:
         """The digest of a class and the checksums of its chunks, from metadata that are to the letter as sealed."""
         try:
-            text = _content(self.path, CLASSES, self.place(cls).name, METADATA)
+            with self._folder(CLASSES) as classes:
+                text = _content_of(classes, self.place(cls).name, METADATA)
         except (OSError, ValueError) as error:
             raise self._unreadable(cls, error, "its metadata are damaged: ") from error
         found = re.search(rb'"([0-9a-f]{64})", "crc32c": "((?:[0-9a-f]{8})+)"', text)
@@ -340,7 +393,7 @@ class Store:
     def _read(self, cls: ClassId, start: int, stop: int, memory: Memory) -> NDArray[np.float64]:
         checksums = self._stated(cls)[1]
         try:
-            with _opened(self.path, CLASSES, self.place(cls).name, SHARD) as file:
+            with self._folder(CLASSES) as classes, _opened_below(classes, self.place(cls).name, SHARD) as file:
                 return Shape.of(self.partition.n_values[cls]).read(file, start, stop, memory, checksums)
         except (OSError, ValueError) as error:
             raise self._unreadable(cls, error) from error
@@ -353,7 +406,7 @@ class Store:
 
     def _damaged(self, cls: ClassId, problem: object) -> DamagedError:
         place = self.place(cls)
-        if (place / DROPPED).exists() and not (place / SHARD).exists():
+        if self._is_dropped(cls):
             return DroppedError(f"{place}: was dropped when nothing to come read it; run its job with --keep all")
         if not place.exists():
             return DamagedError(f"{place}: is not there: the table is not finished; run its job again, and it goes on")
@@ -369,7 +422,7 @@ class Store:
         The mark is on the disk for good before the values go: who has lost his values without it is damaged.
         """
         name = self.place(cls).name
-        with self._own() as own, _below(own, "..", "..", CLASSES, name) as folder:
+        with self.own() as own, _below(own, "..", "..", CLASSES, name) as folder:
             os.close(_open_plain(DROPPED, os.O_WRONLY | os.O_CREAT, folder))
             os.fsync(folder)
             with suppress(FileNotFoundError):
@@ -379,21 +432,28 @@ class Store:
     @property
     def dropped(self) -> set[ClassId]:
         """The classes that were on disk once, and of which only their digests are left."""
-        places = {cls: self.place(cls) for cls in self.committed}
-        return {cls for cls, at in places.items() if (at / DROPPED).exists() and not (at / SHARD).exists()}
+        return {cls for cls in self.committed if self._is_dropped(cls)}
+
+    def _is_dropped(self, cls: ClassId) -> bool:
+        try:
+            with self._folder(CLASSES, self.place(cls).name) as folder:
+                names = {entry.name for entry in os.scandir(folder)}
+        except OSError:
+            return False
+        return DROPPED in names and SHARD not in names
 
     def remove(self, cls: ClassId) -> None:
         """Take a class off the disk, as a whole."""
-        with self._own() as own:
+        with self.own() as own:
             self._discard(own, f"../../{CLASSES}/{self.place(cls).name}")
 
     def _discard(self, own: int, path: str) -> None:
         """Delete something, all of it at once for whoever might look at it or rename it meanwhile."""
-        aside = f"{self._token}.removed"
+        aside = f"{secrets.token_hex(8)}.removed"
         with suppress(FileNotFoundError):  # a rank that outlives its run has just renamed it
             os.rename(path, aside, src_dir_fd=own, dst_dir_fd=own)
             if stat.S_ISDIR(os.stat(aside, dir_fd=own, follow_symlinks=False).st_mode):
-                shutil.rmtree(aside, dir_fd=own)
+                shutil.rmtree(aside, ignore_errors=True, dir_fd=own)  # such a rank may still write into it
             else:
                 os.unlink(aside, dir_fd=own)
 
@@ -413,8 +473,7 @@ class Store:
 
 def table_key(problem: Recurrence, fixed: int) -> bytes:
     """What every class of a table is sealed with: the format, all that its values depend on, and how it is cut."""
-    header = Header(problem.identity, problem.element_names, fixed, {})
-    return hashlib.sha256(_json(header.stated).encode()).digest()
+    return Header(problem.identity, problem.element_names, fixed, {}).key
 
 
 def new_values(n_values: int) -> NDArray[np.float64]:
@@ -609,10 +668,12 @@ def claim(
         _refuse_links(path)
         if not (_is_ours(path) or read_header(path)):  # in this order: a run may just be beginning the table
             raise StoreRefusedError(f"{path}: holds other things; name an empty or a new directory with --store")
-        with _locked(path / LOCK, _who(named=bool(provenance))) as lock:
-            store = Store.of(path, problem, fixed, run=secrets.token_hex(8))
+        run = secrets.token_hex(8)
+        with _locked(path / LOCK, f"{run}\n{_who(named=bool(provenance))}") as lock:
+            store = Store.of(path, problem, fixed, run)
             store.begin_run()
             try:
+                store.check_lock()
                 header = read_header(path)
                 if header is None:
                     metadata = _first_metadata(path, problem, fixed, provenance)
@@ -624,8 +685,11 @@ def claim(
                     store.prepare()
                     _check_room(store, growth, begun=True)
                 yield store
-            finally:
-                store.end_run(lock)
+            except BaseException:
+                with suppress(OSError):
+                    store.end_run(lock)
+                raise
+            store.end_run(lock)
     except OSError as error:
         named = isinstance(error.filename, str | Path) and Path(error.filename).is_absolute()
         where = printable(str(error.filename if named else path))
@@ -688,20 +752,22 @@ def _begin(store: Store, problem: Recurrence, metadata: bytes) -> None:
     """Make the group; its header comes last, so that a table without one was never begun."""
     import zarr
 
-    partition, path = store.partition, store.path
-    aside = path / ASIDE / store.run
-    index = zarr.create_group(
-        zarr.storage.LocalStore(aside / INDEX),  # a plain name might be taken for an address
-        attributes={"about": "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"},
-    )
-    for name, column in _index_columns(problem, partition).items():
-        index.create_array(name, data=column)
-    if (path / INDEX).exists():
-        (path / INDEX).rename(aside / "index.old")
-    (aside / INDEX).rename(path / INDEX)
-    _write_group(path / CLASSES, aside, _group({}))
-    _make_durable(path / INDEX)
-    _write_group(path, aside, metadata)
+    with store.own() as own:
+        index = zarr.create_group(
+            zarr.storage.LocalStore(f"/proc/self/fd/{own}/{INDEX}"),  # in this run's directory, wherever that is
+            attributes={"about": "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"},
+        )
+        for name, column in _index_columns(problem, store.partition).items():
+            index.create_array(name, data=column)
+        _make_durable(Path(f"/proc/self/fd/{own}/{INDEX}"))
+        store.check_lock()
+        with suppress(FileNotFoundError):
+            os.rename(f"../../{INDEX}", f"{INDEX}.old", src_dir_fd=own, dst_dir_fd=own)
+        os.rename(INDEX, f"../../{INDEX}", src_dir_fd=own, dst_dir_fd=own)
+        with _below(own, "..", "..", CLASSES) as classes:
+            _write_group(classes, own, _group({}))
+        with _below(own, "..", "..") as root:
+            _write_group(root, own, metadata)
 
 
 def _group(attributes: dict[str, Any]) -> bytes:
@@ -709,12 +775,12 @@ def _group(attributes: dict[str, Any]) -> bytes:
     return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=2).encode()
 
 
-def _write_group(path: Path, aside: Path, metadata: bytes) -> None:
+def _write_group(folder: int, own: int, metadata: bytes) -> None:
     """Make a directory a Zarr group, at once or not at all."""
-    (aside / METADATA).write_bytes(metadata)
-    _sync(aside / METADATA)
-    (aside / METADATA).rename(path / METADATA)
-    _sync(path)
+    with _created(METADATA, own) as file:
+        file.write(metadata)
+    os.rename(METADATA, METADATA, src_dir_fd=own, dst_dir_fd=folder)
+    os.fsync(folder)
 
 
 def _index_columns(problem: Recurrence, partition: Partition) -> dict[str, NDArray[Any]]:
@@ -807,7 +873,7 @@ def _locked(path: Path, owner: str) -> Iterator[IO[bytes]]:
 def _is_held(own: int) -> bool:
     """Whether the run that this directory belongs to still holds its table."""
     try:
-        with _below(own, "..", "..") as root, open(LOCK, "rb", opener=partial(_open_plain, dir_fd=root)) as file:
+        with _below(own, "..", "..") as root, _opened_below(root, LOCK) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -839,8 +905,19 @@ def writer(path: Path) -> str | None:
 
 
 def _owner(file: IO[bytes]) -> str:
+    """Who the run is that holds a lock, which follows its token."""
     file.seek(0)
-    return printable(file.read(200).decode(errors="replace")) or "which has not said who it is"
+    who = file.read(200).decode(errors="replace").partition("\n")[2]
+    return printable(who) or "which has not said who it is"
+
+
+def _names_run(own: int, run: str) -> bool:
+    """Whether the lock beside the directory of a run is that run's."""
+    try:
+        with _below(own, "..", "..") as root, _opened_below(root, LOCK) as lock:
+            return lock.read(len(run) + 1) == f"{run}\n".encode()
+    except FileNotFoundError:
+        return False
 
 
 def _is_the_file(file: IO[bytes], path: Path) -> bool:
@@ -890,7 +967,13 @@ def _created(name: str, folder: int) -> Iterator[IO[bytes]]:
 def _opened(root: Path, *names: str) -> IO[bytes]:
     """A file below a directory, on a way without links."""
     with _folder(root, *names[:-1]) as folder:
-        return open(names[-1], "rb", opener=partial(_open_plain, dir_fd=folder))
+        return _opened_below(folder, names[-1])
+
+
+def _opened_below(folder: int, *names: str) -> IO[bytes]:
+    """The same, from a directory that is open."""
+    with _below(folder, *names[:-1]) as last:
+        return open(names[-1], "rb", opener=partial(_open_plain, dir_fd=last))
 
 
 def _open_plain(path: str, flags: int, dir_fd: int | None = None) -> int:
@@ -908,7 +991,13 @@ def _names_in(folder: Path) -> set[str]:
 
 def _content(root: Path, *names: str) -> bytes:
     """What metadata say, which are never long."""
-    with _opened(root, *names) as file:
+    with _folder(root, *names[:-1]) as folder:
+        return _content_of(folder, names[-1])
+
+
+def _content_of(folder: int, *names: str) -> bytes:
+    """The same, from a directory that is open."""
+    with _opened_below(folder, *names) as file:
         if os.fstat(file.fileno()).st_size > MAX_METADATA_BYTES:
             raise ValueError(f"{names[-1]} is longer than {MAX_METADATA_BYTES} bytes")
         return file.read(MAX_METADATA_BYTES)

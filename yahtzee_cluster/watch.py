@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 AWAKE_S = 1.0
-"""Whoever looks less often than this was not awake in between."""
+"""Whoever looks less often than this, or than a quarter of the limit, was not awake in between."""
 LEASE_S = 30.0
 SPEAK_TIMES = 4
 """Everybody speaks so often in the time in which nobody may be silent."""
@@ -52,7 +52,7 @@ class Watch(Generic[Other]):
     def lost(self) -> Other | None:
         """One who has been silent for too long, if there is one."""
         now = monotonic()
-        self._awake_s += min(now - self._looked, AWAKE_S)
+        self._awake_s += min(now - self._looked, AWAKE_S, self.limit_s / SPEAK_TIMES)
         self._looked = now
         silent = [other for other, heard in self._heard.items() if self._awake_s - heard > self.limit_s]
         if not silent:
