@@ -351,11 +351,13 @@ def test_a_table_that_is_away_for_a_moment(tmp_path: Path) -> None:
         assert all(map(store.is_sound, store.partition.classes))
 
 
-def test_a_lock_that_is_removed(tmp_path: Path) -> None:
-    """A run whose lock is gone, or another run's, ends; what it leaves undone is taken away, and hides no other error."""
-    for other in (None, "0123456789abcdef\nprocess 1"):
-        with pytest.raises(KeyError), claim(tmp_path, LISTED, ALL, {}) as store:
-            worker = Store.of(tmp_path, LISTED, ALL)
+@pytest.mark.parametrize("other", [None, "0123456789abcdef\nprocess 1"])
+def test_a_lock_that_is_removed(other: str | None, tmp_path: Path) -> None:
+    """A run whose lock is gone, or another run's, ends; it takes away what it left undone, and hides no other error."""
+
+    def work() -> None:
+        with claim(tmp_path, LISTED, ALL, {}) as store:
+            cls, worker = class_with(store, 5), Store.of(tmp_path, LISTED, ALL)
             worker.join(store.run)
             (tmp_path / LOCK).unlink()
             if other:
@@ -363,10 +365,13 @@ def test_a_lock_that_is_removed(tmp_path: Path) -> None:
             with pytest.raises(ReplacedError, match="is not held by the run"):
                 store.dead()
             with pytest.raises(ReplacedError, match="is not held by the run"):
-                worker.write(class_with(store, 5), LISTED.block(store.partition, class_with(store, 5)))
-            raise KeyError
-        assert not (tmp_path / ASIDE).exists()
-        assert (tmp_path / LOCK).exists() == bool(other)
+                worker.write(cls, LISTED.block(store.partition, cls))
+            raise KeyError(cls)
+
+    with pytest.raises(KeyError):
+        work()
+    assert not (tmp_path / ASIDE).exists()
+    assert (tmp_path / LOCK).exists() == bool(other)
 
 
 @pytest.mark.parametrize("header", [None, "other"])
