@@ -383,7 +383,7 @@ def test_a_header_that_is_exchanged(header: str | None, tmp_path: Path) -> None:
         (store.path / "zarr.json").unlink()
         if header:
             shutil.copy(tmp_path / "other" / "zarr.json", store.path)
-        with pytest.raises(ReplacedError, match="has another zarr.json, or none"):
+        with pytest.raises(ReplacedError, match=r"has another zarr\.json, or none"):
             store.check_header()
 
 
