@@ -33,11 +33,11 @@ run: setup ## run the main job on 16 ranks, RANKS=… on another number (half a 
 slurm: ## unpack Debian's Slurm into .slurm, for the tests; needs no root
 	@tools/slurm-here.sh
 
-test: setup ## run all tests, two at a time (nine minutes, 3 GB of temporary files), with a real Slurm where there can be one
+test: setup ## run all tests, two at a time (a quarter of an hour, 3 GB of temporary files), with a real Slurm where there can be one
 	@tools/slurm-here.sh || true
 	@$(BIN)/python -m pytest -n 2
 
-check: ## run what CI runs: linters, types, checked kernels, tests (twelve minutes)
+check: ## run what CI runs: linters, types, checked kernels, tests (twenty minutes)
 	@.ci/run
 
 lint: setup
