@@ -75,7 +75,7 @@ class Join:
 
 
 @dataclass(frozen=True)
-class Check:
+class Verify:
     """Read a class, and hold it against its digest."""
 
     cls: ClassId
@@ -130,7 +130,7 @@ class Crew:
         self._busy_s = 0.0
         self._events: list[Event | Checked] = []
         # A SimpleQueue would wait for ever, were it interrupted by a signal just before its time is over.
-        self._ended: Queue[tuple[Join | Check | Action, Future[tuple[Any, float]]]] = Queue()
+        self._ended: Queue[tuple[Join | Verify | Action, Future[tuple[Any, float]]]] = Queue()
         self._n_running = {kind.__name__: 0 for kind in (Load, Solve, Write)}
         self._patience = Patience(store.path, disk_timeout_s, (Load.__name__, Write.__name__))
         self._stopping = False
@@ -152,7 +152,7 @@ class Crew:
 
     def check(self, cls: ClassId) -> None:
         """Find out whether a class on disk is as it was committed; `wait` reports it."""
-        self._submit(Load, Check(cls), partial(self.store.is_sound, cls))
+        self._submit(Load, Verify(cls), partial(self.store.is_sound, cls))
 
     def wait(self, timeout_s: float | None) -> list[Event | Checked]:
         """What has happened, after waiting so long for something to happen."""
@@ -218,19 +218,19 @@ class Crew:
                 work = partial(self.store.write, cls, self._block(cls))
         self._submit(type(action), action, work)
 
-    def _submit(self, kind: type[Action], action: Join | Check | Action, work: Callable[[], object]) -> None:
+    def _submit(self, kind: type[Action], action: Join | Verify | Action, work: Callable[[], object]) -> None:
         """Have something done in the thread for a kind of action."""
         future = self._threads[kind].submit(_timed, work)
         self._n_running[kind.__name__] += 1
         future.add_done_callback(lambda ended: self._ended.put((action, ended)))
 
-    def _settle(self, action: Join | Check | Action, ended: Future[tuple[Any, float]]) -> None:
+    def _settle(self, action: Join | Verify | Action, ended: Future[tuple[Any, float]]) -> None:
         kind = type(action).__name__ if isinstance(action, Action) else Load.__name__
         self._n_running[kind] -= 1
         self._patience.answered(kind)
         if isinstance(action, Join):
             ended.result()
-        elif isinstance(action, Check):
+        elif isinstance(action, Verify):
             self._events.append(Checked(action.cls, ended.result()[0]))
         else:
             self._settle_action(action, ended)

@@ -764,10 +764,8 @@ def _begin(store: Store, problem: Recurrence, metadata: bytes) -> None:
         with suppress(FileNotFoundError):
             os.rename(f"../../{INDEX}", f"{INDEX}.old", src_dir_fd=own, dst_dir_fd=own)
         os.rename(INDEX, f"../../{INDEX}", src_dir_fd=own, dst_dir_fd=own)
-        with _below(own, "..", "..", CLASSES) as classes:
-            _write_group(classes, own, _group({}))
-        with _below(own, "..", "..") as root:
-            _write_group(root, own, metadata)
+        _write_group(own, ("..", "..", CLASSES), _group({}))
+        _write_group(own, ("..", ".."), metadata)
 
 
 def _group(attributes: dict[str, Any]) -> bytes:
@@ -775,12 +773,13 @@ def _group(attributes: dict[str, Any]) -> bytes:
     return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=2).encode()
 
 
-def _write_group(folder: int, own: int, metadata: bytes) -> None:
-    """Make a directory a Zarr group, at once or not at all."""
+def _write_group(own: int, way: tuple[str, ...], metadata: bytes) -> None:
+    """Make a directory a Zarr group, at once or not at all; the way to it begins in the run's own directory."""
     with _created(METADATA, own) as file:
         file.write(metadata)
-    os.rename(METADATA, METADATA, src_dir_fd=own, dst_dir_fd=folder)
-    os.fsync(folder)
+    os.rename(METADATA, "/".join((*way, METADATA)), src_dir_fd=own, dst_dir_fd=own)
+    with _below(own, *way) as folder:
+        os.fsync(folder)
 
 
 def _index_columns(problem: Recurrence, partition: Partition) -> dict[str, NDArray[Any]]:
