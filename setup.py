@@ -13,7 +13,7 @@ from runpy import run_path
 
 from Cython.Build import cythonize
 from Cython.Compiler import Options
-from setuptools import Extension, setup
+from setuptools import Extension, find_namespace_packages, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
@@ -78,7 +78,7 @@ class BuildKernels(build_ext):  # type: ignore[misc]  # setuptools carries no ty
 checked = MODE != "release"
 Options.warning_errors = True
 setup(
-    packages=["yahtzee_cluster", "yahtzee_cluster.kernels", "yahtzee_cluster.objectives", "yahtzee_cluster.presets"],
+    packages=find_namespace_packages(include=["yahtzee_cluster", "yahtzee_cluster.*"]),
     package_data={
         "yahtzee_cluster": ["py.typed"],
         "yahtzee_cluster.kernels": ["*.pyi"],

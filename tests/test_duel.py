@@ -23,13 +23,14 @@ from yahtzee_cluster.kernels.hands import chances, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import solve_expected
-from yahtzee_cluster.objectives.race import Race, RaceWins, opening
+from yahtzee_cluster.objectives.race import Race, RaceWins
 from yahtzee_cluster.rules import load_rules, parse_rules
 from yahtzee_cluster.seats import ForTheChance, ForTheMean
 from yahtzee_cluster.simulation import final_scores
 from yahtzee_cluster.store import Store
 from yahtzee_cluster.strategies import BestChance, BestMean, OfTable, Perfect, Strategy, parse_strategy
 from yahtzee_cluster.table import open_table
+from yahtzee_cluster.tables.race import opening
 
 SIGMAS = 4.5
 """One in 150,000 sound figures is farther away than that, and the dice are the same each time."""

@@ -18,12 +18,13 @@ from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.kernels.race import Race as Kernel
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.objectives.race import Race, RaceWins, opening, value_of
+from yahtzee_cluster.objectives.race import Race, RaceWins
 from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import Rules, load_rules, parse_rules
 from yahtzee_cluster.scored import leads
 from yahtzee_cluster.soundness import verify
 from yahtzee_cluster.store import DamagedError, Store, read_header
+from yahtzee_cluster.tables.race import opening, value_of
 
 TWO_BOXES = """
     name = "two boxes"

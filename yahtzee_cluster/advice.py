@@ -27,7 +27,7 @@ from yahtzee_cluster.objectives.probabilities import Approximated, MaxProb, Scor
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.scored import check_score
-from yahtzee_cluster.spoken import five_dice
+from yahtzee_cluster.spoken import five_dice, words_of
 from yahtzee_cluster.table import Table
 
 TIE = 1e-12
@@ -340,13 +340,6 @@ class Adviser:
             if anchor.free >> outcome.category & 1:
                 worth[:, number, 0] = aim.worth(*self.anchors.after(anchor, outcome))
         return list(worth)
-
-
-def words_of(keep: Keep) -> str:
-    """What to say to keep some dice."""
-    if len(keep) == N_DICE:
-        return "keep all dice"
-    return f"keep {' '.join(map(str, keep))}" if keep else "roll all dice again"
 
 
 def _tie(one: float, other: float) -> bool:

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.dice import N_DICE
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.kernels import uppers
-from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.moves import Moves, Outcome
 from yahtzee_cluster.rules import Play, Rules
 
@@ -194,22 +192,6 @@ class Anchors:
                     totals[filled | 1 << number] = after
         upper = self.rules.all_free & ~self.rules.lower_boxes
         return [totals[~free & upper] for free in range(len(self.reserve))]
-
-
-class Rows:
-    """Where the row of each anchor lies among the rows of all anchors with the same free categories.
-
-    A row has one value for each need from 1 to the most that can still be scored, and stops at the target: what is
-    left of it is certain, what is right of it impossible or not asked for.
-    """
-
-    def __init__(self, anchors: Anchors, turn: Turn, target: int) -> None:
-        most = np.zeros(anchors.n_places)
-        uppers.most(turn, anchors, most)
-        self.length = np.where(anchors.exists, np.minimum(most, target), 0).astype(np.int32)
-        """[place]: how many values the row has; 0 where no play leads."""
-        self.offset, self.n_values = anchors.end_to_end(self.length)
-        """[place]: where the row starts; [free]: how many values all rows of a set of free categories have together."""
 
 
 def most_scored(anchors: Anchors, moves: Moves) -> NDArray[np.int64]:

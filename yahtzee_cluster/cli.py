@@ -410,7 +410,7 @@ def _value(options: argparse.Namespace) -> str:
 
 
 def _race_value(options: argparse.Namespace, problem: Race, store: Store, one: Anchor, asked: dict[str, Any]) -> str:
-    from yahtzee_cluster.objectives.race import value_of
+    from yahtzee_cluster.tables.race import value_of
 
     theirs = argparse.Namespace(used=options.other_used, upper=options.other_upper, chip=options.other_chip)
     two, also = _scorecard(theirs, problem.anchors)

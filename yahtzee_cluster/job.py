@@ -15,7 +15,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
-from yahtzee_cluster.objectives.race import Race, opening
+from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of
 from yahtzee_cluster.recurrence import Recurrence
@@ -23,6 +23,7 @@ from yahtzee_cluster.rules import Rules, load_rules
 from yahtzee_cluster.store import Store
 from yahtzee_cluster.strategies import EXPECTED, common_rules, parse_strategy
 from yahtzee_cluster.table import Table
+from yahtzee_cluster.tables.race import opening
 
 TARGET = 800
 """The highest score that a table of probabilities is asked for, unless something else is said."""

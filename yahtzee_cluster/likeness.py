@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from yahtzee_cluster.advice import words_of
 from yahtzee_cluster.games import Comparison, Costly
 from yahtzee_cluster.rules import Rules
-from yahtzee_cluster.spoken import names_of
+from yahtzee_cluster.spoken import names_of, words_of
 
 STAGES = ("first keep", "second keep", "box")
 

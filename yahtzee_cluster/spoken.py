@@ -39,6 +39,13 @@ def _no_dice(found: object) -> UsageError:
     return UsageError(f"dice: expected {N_DICE} faces from {FACES[0]} to {FACES[-1]}, found {shown(found)}")
 
 
+def words_of(keep: Keep) -> str:
+    """What to say to keep some dice."""
+    if len(keep) == N_DICE:
+        return "keep all dice"
+    return f"keep {' '.join(map(str, keep))}" if keep else "roll all dice again"
+
+
 def find_box(text: str, rules: Rules) -> int:
     """The category that is meant: its name, the beginning of it, its initials (`fh`, `3k`), or its face (`6`)."""
     said = re.sub(r"[\W_]+", "", text.lower())
