@@ -39,7 +39,7 @@ from file_systems import FILE_SYSTEMS, copy_sparse, make_file_system, missing, m
 from launch import MPIRUN, started
 from logged_disk import Log, served
 
-from yahtzee_cluster.computation import KEEP
+from yahtzee_cluster.runtime.configuration import KEEP
 
 INSIDE = "--inside"
 UNSHARED = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]

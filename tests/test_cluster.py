@@ -66,8 +66,9 @@ def test_without_mpirun(tmp_path: Path) -> None:
 
 FAILING = """
 import sys
-from yahtzee_cluster import engine, run
-from yahtzee_cluster.cluster import world
+from yahtzee_cluster import run
+from yahtzee_cluster.runtime import command
+from yahtzee_cluster.runtime.cluster import world
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.schedule import Schedule
 
@@ -90,7 +91,7 @@ def failing_handle(schedule, event):
 
 if world().rank == failing:
     MaxProb.solver, Schedule.handle = failing_solver, failing_handle
-raise SystemExit(engine.main(run.COMMAND))
+raise SystemExit(command.main(run.COMMAND))
 """
 
 

@@ -16,12 +16,12 @@ import pytest
 from launch import LARGE, Orders, compute
 from toy import BETWEEN, HARBOUR, MILL, TO_FIRST, TOWN_OF, TOWNS, Tours
 
-from yahtzee_cluster.crew import ClassFailedError, Crew, Usage
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.runtime.executor import ClassFailedError, Crew, Usage
+from yahtzee_cluster.runtime.serial import Alone
+from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.schedule import Joined, Schedule
-from yahtzee_cluster.serial import Alone
-from yahtzee_cluster.stopping import StopRequest
 from yahtzee_cluster.store import SHARD, ReplacedError, Store, claim
 from yahtzee_cluster.worker import bytes_at_once
 

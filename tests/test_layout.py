@@ -44,10 +44,6 @@ PURE = {
 FLAT = {
     "engine": ["partition", "recurrence", "schedule", "cache", "worker", "frontier", "forecast"],
     "storage": ["store", "soundness"],
-    "runtime": [
-        *("watch", "stopping", "guard", "disk", "crew", "progress", "cluster", "serial", "computation", "planning"),
-        "engine",
-    ],
     "game": ["dice", "rules", "reference", "moves", "anchors", "scored", "spoken"],
     "tables": ["table", "verify"],
     "analysis": ["statistics", "games", "likeness", "findings", "figures", "report"],

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from launch import IS_HYDRA, MPIRUN, YAHT, YAHT_SHA256, finished, is_there, n_classes, signal_to, started
 
-from yahtzee_cluster import watch
-from yahtzee_cluster.watch import AWAKE_S, Watch
+from yahtzee_cluster.runtime import heartbeat
+from yahtzee_cluster.runtime.heartbeat import AWAKE_S, Watch
 
 KILLED = r"yahtzee_cluster.run: rank {} on \S+, {}, was killed by SIGKILL, .*; what was committed is kept, and the same"
 WORKER_DOES = r"(computing class \d\d-[0-9a-f]+|with nothing to do)"
@@ -83,8 +83,9 @@ def test_going_on_without_a_worker(signum: int, lease_s: str, why: str, tmp_path
 
 DIES_LATE = """
 import os, signal, sys
-from yahtzee_cluster import engine, run
-from yahtzee_cluster.crew import Crew
+from yahtzee_cluster import run
+from yahtzee_cluster.runtime import command
+from yahtzee_cluster.runtime.executor import Crew
 from yahtzee_cluster.store import Store
 
 name, solved, write, solve = sys.argv.pop(1), sys.argv.pop(1), Store.write, Crew._solve
@@ -100,7 +101,7 @@ def counted(crew, block, below):
     return solve(crew, block, below)
 
 Store.write, Crew._solve = dying, counted
-engine.run(run.COMMAND)
+command.run(run.COMMAND)
 """
 
 
@@ -184,7 +185,7 @@ def test_suspended_job(tmp_path: Path) -> None:
 def test_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is silent for longer than the limit is lost, once; who speaks in time never is."""
     now = [100.0]
-    monkeypatch.setattr(watch, "monotonic", lambda: now[0])
+    monkeypatch.setattr(heartbeat, "monotonic", lambda: now[0])
     watched = Watch([1, 2, 3], limit_s=10)
     lost = []
     for _ in range(40):
@@ -203,7 +204,7 @@ def test_watch(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_watch_that_slept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time in which the watch itself did not look counts as a second at most, and as a quarter of a shorter limit."""
     now = [0.0]
-    monkeypatch.setattr(watch, "monotonic", lambda: now[0])
+    monkeypatch.setattr(heartbeat, "monotonic", lambda: now[0])
     watched = Watch([1], limit_s=4)
     for n in range(4):
         now[0] += 1000
@@ -219,7 +220,7 @@ def test_watch_that_slept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_speaking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is watched with the same limit speaks several times before it is over."""
     now = [0.0]
-    monkeypatch.setattr(watch, "monotonic", lambda: now[0])
+    monkeypatch.setattr(heartbeat, "monotonic", lambda: now[0])
     watched = Watch([1], limit_s=10)
     spoke = []
     for _ in range(120):
@@ -233,7 +234,7 @@ def test_speaking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 GUARDED = """
 import os, signal, sys, time
-from yahtzee_cluster.guard import guarded
+from yahtzee_cluster.runtime.supervisor import guarded
 
 def main(note):
     note.identify("the one that was guarded")

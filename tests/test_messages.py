@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from toy import Tours
 
-from yahtzee_cluster.cluster import (
+from yahtzee_cluster.partition import ClassId, Partition
+from yahtzee_cluster.runtime.cluster import (
     IDLE_LONGEST_S,
     MASTER,
     Failed,
@@ -26,12 +27,11 @@ from yahtzee_cluster.cluster import (
     run_worker,
     world,
 )
-from yahtzee_cluster.crew import Crew, Usage
-from yahtzee_cluster.guard import Note
-from yahtzee_cluster.partition import ClassId, Partition
+from yahtzee_cluster.runtime.executor import Crew, Usage
+from yahtzee_cluster.runtime.serial import Alone
+from yahtzee_cluster.runtime.signals import StopRequest
+from yahtzee_cluster.runtime.supervisor import Note
 from yahtzee_cluster.schedule import Schedule
-from yahtzee_cluster.serial import Alone
-from yahtzee_cluster.stopping import StopRequest
 from yahtzee_cluster.store import Store, claim
 
 pytestmark = pytest.mark.mpi(min_size=3)

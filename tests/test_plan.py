@@ -11,15 +11,16 @@ import pytest
 from conftest import SMALL
 from toy import Tours
 
-from yahtzee_cluster import forecast, planning
+from yahtzee_cluster import forecast
 from yahtzee_cluster.forecast import Costs, Scales, advise, needed_bytes, simulate, smallest_that_fits
 from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.partition import ClassId, Partition
-from yahtzee_cluster.planning import as_text, calibrate, make_plan
 from yahtzee_cluster.recurrence import Block, Recurrence
 from yahtzee_cluster.rules import load_rules, parse_rules
+from yahtzee_cluster.runtime import planner
+from yahtzee_cluster.runtime.planner import as_text, calibrate, make_plan
 from yahtzee_cluster.store import Store
 
 YACHT = MaxProb(load_rules("yacht"), 300)
@@ -213,7 +214,7 @@ def test_for_people() -> None:
 def test_too_many_classes_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fixed sets that make too many classes are not planned for, and the plan says which."""
     monkeypatch.setattr(forecast, "MOST_CLASSES", 100)
-    monkeypatch.setattr(planning, "MOST_CLASSES", 100)
+    monkeypatch.setattr(planner, "MOST_CLASSES", 100)
     plan = make_plan(Job(rules="yacht", target=300), YACHT, 3, Costs())
     assert [row.n_fixed for row in plan.rows] == [0, 1, 2, 3]
     assert all(row.classes <= 100 for row in plan.rows)
@@ -233,7 +234,7 @@ def test_calibration_writes_no_more_than_it_should(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Store, "write", noted)
     for most, n_subsets in ((1 << 26, 6), (600, 3), (1, 1)):
-        monkeypatch.setattr(planning, "CALIBRATED_VALUES", most)
+        monkeypatch.setattr(planner, "CALIBRATED_VALUES", most)
         written.clear()
         calibrate(MaxProb(TWO.rules, 60), Job(store=str(tmp_path / "table")))
         assert len(written[-1]) == n_subsets

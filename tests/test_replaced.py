@@ -21,7 +21,8 @@ GAME = ["--rules", "yaht", "--objective", "utility", "--G", "0", "--json"]
 OLD, NEW = [*GAME, "--goal", "power:0.5"], [*GAME, "--goal", "power:2"]
 SLOW = """
 import os, sys, time
-from yahtzee_cluster import engine, run
+from yahtzee_cluster import run
+from yahtzee_cluster.runtime import command
 from yahtzee_cluster.objectives.utility import Utility
 
 slow_s = float(sys.argv.pop(1))
@@ -37,7 +38,7 @@ def slow_solver(problem):
     return slow
 
 Utility.solver = slow_solver
-engine.run(run.COMMAND)
+command.run(run.COMMAND)
 """
 
 
@@ -152,7 +153,8 @@ def test_a_run_whose_table_is_replaced(launcher: list[str], references: Path, tm
 
 SLOW_TO_BEGIN = """
 import sys, time
-from yahtzee_cluster import engine, run, store
+from yahtzee_cluster import run, store
+from yahtzee_cluster.runtime import command
 
 columns = store._index_columns
 
@@ -162,7 +164,7 @@ def slow_columns(*arguments):
     return columns(*arguments)
 
 store._index_columns = slow_columns
-engine.run(run.COMMAND)
+command.run(run.COMMAND)
 """
 
 
@@ -220,7 +222,7 @@ def test_frozen_guards(ranks: list[int], tmp_path: Path) -> None:
 MOURNED = """
 import os, signal, sys
 from pathlib import Path
-from yahtzee_cluster.guard import guarded
+from yahtzee_cluster.runtime.supervisor import guarded
 
 def main(note):
     note.identify("somebody")

@@ -12,7 +12,7 @@ import pytest
 from launch import IS_HYDRA, MPIRUN, YAHT, Job, finished, n_classes, signal_to, started
 
 from yahtzee_cluster.errors import StoppedError
-from yahtzee_cluster.stopping import HYDRA, StopRequest
+from yahtzee_cluster.runtime.signals import HYDRA, StopRequest
 
 LAST = "what was committed is kept, and the same command goes on from there\n"
 
@@ -83,7 +83,8 @@ def test_one_process_stops_on_request(signum: int, whole: str, tmp_path: Path) -
 
 SLOW = """
 import sys, time
-from yahtzee_cluster import engine, run
+from yahtzee_cluster import run
+from yahtzee_cluster.runtime import command
 from yahtzee_cluster.objectives.probabilities import MaxProb
 
 slow_s = float(sys.argv.pop(1))
@@ -99,7 +100,7 @@ def slow_solver(problem):
     return slow
 
 MaxProb.solver = slow_solver
-raise SystemExit(engine.main(run.COMMAND))
+raise SystemExit(command.main(run.COMMAND))
 """
 
 

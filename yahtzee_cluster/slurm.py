@@ -13,11 +13,11 @@ from dataclasses import dataclass, fields
 from math import ceil
 from pathlib import Path
 
-from yahtzee_cluster.computation import fixed_set
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT, is_there
 from yahtzee_cluster.forecast import FIXED_BYTES, simulate
 from yahtzee_cluster.job import Job
+from yahtzee_cluster.runtime.configuration import fixed_set
 
 MARGIN_S = 60
 """How long before its end a job is warned; Slurm may do so up to a minute earlier."""

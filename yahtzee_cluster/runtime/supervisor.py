@@ -19,7 +19,7 @@ from threading import Thread
 from typing import NoReturn
 
 from yahtzee_cluster.errors import RESUMES
-from yahtzee_cluster.stopping import SIGNALS
+from yahtzee_cluster.runtime.signals import SIGNALS
 
 NOTE_BYTES = 8192
 """Longer than any path."""

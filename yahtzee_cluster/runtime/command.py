@@ -28,7 +28,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.cluster import (
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.forecast import Costs, Scales, needed_bytes
+from yahtzee_cluster.frontier import Frontier, growth
+from yahtzee_cluster.output import Parser, open_streams, say
+from yahtzee_cluster.partition import ClassId, Partition
+from yahtzee_cluster.recurrence import Recurrence
+from yahtzee_cluster.runtime.cluster import (
     MASTER,
     AloneError,
     Ranks,
@@ -40,7 +46,7 @@ from yahtzee_cluster.cluster import (
     run_worker,
     world,
 )
-from yahtzee_cluster.computation import (
+from yahtzee_cluster.runtime.configuration import (
     AUTO,
     KEEP,
     Computation,
@@ -51,22 +57,16 @@ from yahtzee_cluster.computation import (
     parse_bytes,
     parse_count,
 )
-from yahtzee_cluster.crew import Crew, Usage
-from yahtzee_cluster.disk import DISK_TIMEOUT_S, DiskTimeoutError
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
-from yahtzee_cluster.forecast import Costs, Scales, needed_bytes
-from yahtzee_cluster.frontier import Frontier, growth
-from yahtzee_cluster.guard import Note, guarded
-from yahtzee_cluster.output import Parser, open_streams, say
-from yahtzee_cluster.partition import ClassId, Partition
-from yahtzee_cluster.planning import as_text, make_plan
-from yahtzee_cluster.progress import Progress
-from yahtzee_cluster.recurrence import Recurrence
-from yahtzee_cluster.serial import Alone
+from yahtzee_cluster.runtime.disk import DISK_TIMEOUT_S, DiskTimeoutError
+from yahtzee_cluster.runtime.executor import Crew, Usage
+from yahtzee_cluster.runtime.heartbeat import LEASE_S
+from yahtzee_cluster.runtime.planner import as_text, make_plan
+from yahtzee_cluster.runtime.progress import Progress
+from yahtzee_cluster.runtime.serial import Alone
+from yahtzee_cluster.runtime.signals import StopRequest
+from yahtzee_cluster.runtime.supervisor import Note, guarded
 from yahtzee_cluster.soundness import verify
-from yahtzee_cluster.stopping import StopRequest
 from yahtzee_cluster.store import DroppedError, Store, claim, read_header, table_path
-from yahtzee_cluster.watch import LEASE_S
 
 log = logging.getLogger("yahtzee_cluster")
 STARTED = time.perf_counter()

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.cache import Cache
-from yahtzee_cluster.disk import DISK_TIMEOUT_S, Patience
 from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.runtime.disk import DISK_TIMEOUT_S, Patience
 from yahtzee_cluster.schedule import Event, Evicted, Instruction
 from yahtzee_cluster.store import DamagedError, DroppedError, ReplacedError, Store, new_values
 from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write

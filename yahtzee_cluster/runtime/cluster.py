@@ -26,15 +26,15 @@ from typing import Any, TypeVar
 
 import mpi4py
 
-from yahtzee_cluster.crew import Checked, Crew, Orders, Usage
-from yahtzee_cluster.disk import Disk
 from yahtzee_cluster.errors import RESUMES, UsageError, YahtzeeClusterError
-from yahtzee_cluster.guard import Note
 from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.runtime.disk import Disk
+from yahtzee_cluster.runtime.executor import Checked, Crew, Orders, Usage
+from yahtzee_cluster.runtime.heartbeat import LEASE_S, Watch
+from yahtzee_cluster.runtime.signals import StopRequest
+from yahtzee_cluster.runtime.supervisor import Note
 from yahtzee_cluster.schedule import Event, Instruction, Joined, Left, Schedule
-from yahtzee_cluster.stopping import StopRequest
 from yahtzee_cluster.store import Store
-from yahtzee_cluster.watch import LEASE_S, Watch
 
 mpi4py.rc.initialize = False  # not before a rank has its guard, which forks
 mpi4py.rc.finalize = True

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.computation import Computation, fixed_set
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.forecast import (
     FIXED_BYTES,
@@ -26,6 +25,7 @@ from yahtzee_cluster.forecast import (
 )
 from yahtzee_cluster.partition import ClassId, Partition, Subsets, cache_values, reads_per_value
 from yahtzee_cluster.recurrence import Block, Recurrence
+from yahtzee_cluster.runtime.configuration import Computation, fixed_set
 from yahtzee_cluster.store import Store, new_values
 
 MIB = 1 << 20

@@ -14,8 +14,8 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from yahtzee_cluster.errors import RESUMES, YahtzeeClusterError
+from yahtzee_cluster.runtime.heartbeat import Watch
 from yahtzee_cluster.store import Store, StoreError
-from yahtzee_cluster.watch import Watch
 
 log = logging.getLogger(__name__)
 
