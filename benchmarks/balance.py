@@ -23,14 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.forecast import Costs, Scales, simulate
+from yahtzee_cluster.engine.fixed_set import Scales
+from yahtzee_cluster.engine.partition import ClassId, Partition, Subsets, most_busy
+from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.engine.schedule import Committed, Drop, Event, Instruction, Schedule, Solved
+from yahtzee_cluster.engine.simulator import Costs, simulate
 from yahtzee_cluster.objectives.probabilities import MaxProb
-from yahtzee_cluster.partition import ClassId, Partition, Subsets, most_busy
-from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.rules import load_rules
 from yahtzee_cluster.runtime.command import start
 from yahtzee_cluster.runtime.configuration import Computation
-from yahtzee_cluster.schedule import Committed, Drop, Event, Instruction, Schedule, Solved
 
 FIGURE = Path(__file__).parent.parent / "docs" / "explanation" / "load-balance.svg"
 RUNS = Path("runs")

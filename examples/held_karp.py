@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.engine.partition import Subsets
+from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.fields import is_there
-from yahtzee_cluster.partition import Subsets
-from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.runtime.command import start
 from yahtzee_cluster.runtime.configuration import Computation
 from yahtzee_cluster.store import Store

@@ -10,8 +10,8 @@ import runpy
 import sys
 from pathlib import Path
 
-from yahtzee_cluster.partition import ClassId
-from yahtzee_cluster.recurrence import Block
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.store import Store
 
 CARELESS = "POWERCUTS_CARELESS"

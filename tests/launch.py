@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from yahtzee_cluster.engine.recurrence import Recurrence
+from yahtzee_cluster.engine.schedule import Schedule
 from yahtzee_cluster.objectives import OBJECTIVES
-from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.rules import load_rules, parse_rules
 from yahtzee_cluster.runtime.executor import Crew, Usage
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
-from yahtzee_cluster.schedule import Schedule
 from yahtzee_cluster.store import Store, claim
 from yahtzee_cluster.table import Table, open_table
 

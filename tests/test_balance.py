@@ -10,7 +10,7 @@ from typing import Any
 
 from launch import PERMITTED, mpirun
 
-from yahtzee_cluster.forecast import Scales
+from yahtzee_cluster.engine.fixed_set import Scales
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.rules import load_rules
 

@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yahtzee_cluster.cache import PAGE_BYTES, Cache, size_of
-from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.engine.cache import PAGE_BYTES, Cache, size_of
+from yahtzee_cluster.engine.partition import ClassId
 
 classes = st.integers(0, 5).map(ClassId)
 operation = st.tuples(st.sampled_from(["take", "take", "hold", "let_go", "let_go", "drop"]), classes, st.integers(0, 6))

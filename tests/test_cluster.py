@@ -70,7 +70,7 @@ from yahtzee_cluster import run
 from yahtzee_cluster.runtime import command
 from yahtzee_cluster.runtime.cluster import world
 from yahtzee_cluster.objectives.probabilities import MaxProb
-from yahtzee_cluster.schedule import Schedule
+from yahtzee_cluster.engine.schedule import Schedule
 
 failing = int(sys.argv.pop(1))
 solver, handle, events = MaxProb.solver, Schedule.handle, []

@@ -16,14 +16,14 @@ import pytest
 from launch import LARGE, Orders, compute
 from toy import BETWEEN, HARBOUR, MILL, TO_FIRST, TOWN_OF, TOWNS, Tours
 
-from yahtzee_cluster.partition import ClassId
-from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.engine.schedule import Joined, Schedule
+from yahtzee_cluster.engine.worker import bytes_at_once
 from yahtzee_cluster.runtime.executor import ClassFailedError, Crew, Usage
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
-from yahtzee_cluster.schedule import Joined, Schedule
 from yahtzee_cluster.store import SHARD, ReplacedError, Store, claim
-from yahtzee_cluster.worker import bytes_at_once
 
 ALL = range(1 << len(TOWNS))
 TOWN: list[int] = TOWN_OF.tolist()

@@ -17,12 +17,12 @@ from launch import LARGE, MPIRUN, Orders, compute, mpirun, n_classes, started, w
 from test_worker import plain, randoms, two_players
 from toy import Tours
 
-from yahtzee_cluster.frontier import growth
+from yahtzee_cluster.engine.frontier import growth
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.schedule import Committed, Compute, Event, Joined, Loaded, Preload, Schedule, Solved
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.partition import ClassId, Partition
 from yahtzee_cluster.rules import parse_rules
 from yahtzee_cluster.runtime.executor import Checked, ClassFailedError
-from yahtzee_cluster.schedule import Committed, Compute, Event, Joined, Loaded, Preload, Schedule, Solved
 from yahtzee_cluster.store import DROPPED, SHARD, Growth, Store, StoreRefusedError, claim, read_header
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from launch import mpirun, writable
 
-from yahtzee_cluster.recurrence import Block
+from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.soundness import verify
 from yahtzee_cluster.store import Store
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from toy import Tours
 
-from yahtzee_cluster.partition import ClassId, Partition
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.schedule import Schedule
 from yahtzee_cluster.runtime.cluster import (
     IDLE_LONGEST_S,
     MASTER,
@@ -31,7 +32,6 @@ from yahtzee_cluster.runtime.executor import Crew, Usage
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.runtime.supervisor import Note
-from yahtzee_cluster.schedule import Schedule
 from yahtzee_cluster.store import Store, claim
 
 pytestmark = pytest.mark.mpi(min_size=3)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from yahtzee_cluster.partition import (
+from yahtzee_cluster.engine.partition import (
     Partition,
     Subsets,
     cache_values,

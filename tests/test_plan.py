@@ -11,13 +11,14 @@ import pytest
 from conftest import SMALL
 from toy import Tours
 
-from yahtzee_cluster import forecast
-from yahtzee_cluster.forecast import Costs, Scales, advise, needed_bytes, simulate, smallest_that_fits
+from yahtzee_cluster.engine import fixed_set
+from yahtzee_cluster.engine.fixed_set import Scales, needed_bytes, smallest_that_fits
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.recurrence import Block, Recurrence
+from yahtzee_cluster.engine.simulator import Costs, advise, simulate
 from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.partition import ClassId, Partition
-from yahtzee_cluster.recurrence import Block, Recurrence
 from yahtzee_cluster.rules import load_rules, parse_rules
 from yahtzee_cluster.runtime import planner
 from yahtzee_cluster.runtime.planner import as_text, calibrate, make_plan
@@ -213,7 +214,7 @@ def test_for_people() -> None:
 
 def test_too_many_classes_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fixed sets that make too many classes are not planned for, and the plan says which."""
-    monkeypatch.setattr(forecast, "MOST_CLASSES", 100)
+    monkeypatch.setattr(fixed_set, "MOST_CLASSES", 100)
     monkeypatch.setattr(planner, "MOST_CLASSES", 100)
     plan = make_plan(Job(rules="yacht", target=300), YACHT, 3, Costs())
     assert [row.n_fixed for row in plan.rows] == [0, 1, 2, 3]

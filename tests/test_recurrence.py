@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toy import Listed, Tours
 
-from yahtzee_cluster.recurrence import Block, Recurrence
+from yahtzee_cluster.engine.recurrence import Block, Recurrence
 
 
 def block_of(lengths: dict[int, int]) -> Block:

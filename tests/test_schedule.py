@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_partition import reachable_in_turn_order
 
-from yahtzee_cluster.partition import ClassId, Partition
-from yahtzee_cluster.schedule import (
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.schedule import (
     N_COMPARED,
     Committed,
     Compute,

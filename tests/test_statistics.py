@@ -7,6 +7,7 @@ import pytest
 
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.needs import Followed
@@ -14,7 +15,6 @@ from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Distribution
-from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import Rules, load_rules
 from yahtzee_cluster.statistics import EXTRA_BONUS, UPPER_BONUS, Statistics, percentile, range_of_mean, statistics
 

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from toy import Listed
 from zarr.codecs import Crc32cCodec
 
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.partition import ClassId
-from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.store import (
     ASIDE,
     CHUNK_VALUES,

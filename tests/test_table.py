@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from yahtzee_cluster import reference
 from yahtzee_cluster.advice import Adviser, Position
 from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.games import compare, play_by, play_for
 from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.recurrence import Block
 from yahtzee_cluster.rules import as_published, load_rules, parse_rules, rules_of
 from yahtzee_cluster.store import Store, StoreError
 from yahtzee_cluster.table import Table, open_table

@@ -30,10 +30,10 @@ from test_store import ALL, LISTED, bits, class_with, complete, contents, copied
 from toy import Listed
 
 from yahtzee_cluster.cli import main
+from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.errors import FileError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT
 from yahtzee_cluster.objectives import OBJECTIVES
-from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.rules import parse_rules
 from yahtzee_cluster.store import (
     ASIDE,

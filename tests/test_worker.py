@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from test_partition import reachable_in_turn_order
 
-from yahtzee_cluster.cache import PAGE_BYTES, Cache, size_of
-from yahtzee_cluster.frontier import Frontier
-from yahtzee_cluster.partition import ClassId, Partition, Subsets, one_each
-from yahtzee_cluster.schedule import (
+from yahtzee_cluster.engine.cache import PAGE_BYTES, Cache, size_of
+from yahtzee_cluster.engine.frontier import Frontier
+from yahtzee_cluster.engine.partition import ClassId, Partition, Subsets, one_each
+from yahtzee_cluster.engine.schedule import (
     Committed,
     Compute,
     Event,
@@ -27,7 +27,7 @@ from yahtzee_cluster.schedule import (
     Schedule,
     Solved,
 )
-from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write, bytes_at_once
+from yahtzee_cluster.engine.worker import Action, Load, Solve, Worker, Write, bytes_at_once
 
 
 def uneven(subsets: Subsets) -> NDArray[np.int64]:

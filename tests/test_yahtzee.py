@@ -15,8 +15,8 @@ from launch import mpirun
 
 from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.engine.simulator import FIXED_BYTES
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.forecast import FIXED_BYTES
 from yahtzee_cluster.games import play_for_mean
 from yahtzee_cluster.rules import load_rules
 from yahtzee_cluster.statistics import percentile

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.partition import ClassId, Partition, Subsets
-from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.engine.partition import ClassId, Partition, Subsets
+from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 
 TOWNS = ("harbour", "mill", "abbey", "market", "castle")
 HARBOUR, MILL = 0, 1

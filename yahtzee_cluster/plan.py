@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from yahtzee_cluster.engine.simulator import Costs
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.forecast import Costs
 from yahtzee_cluster.job import Job
 from yahtzee_cluster.output import Parser, leave_out, say
 from yahtzee_cluster.runtime.configuration import add_flags, parse_count

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.games import rows_of_layer
 from yahtzee_cluster.kernels.hands import chances, leads_of, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
@@ -17,7 +18,6 @@ from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.probabilities import Strategies
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.simulation import Cards, Group, Integers, Outcomes, Play, Seat
 from yahtzee_cluster.store import Store, new_values
 from yahtzee_cluster.table import Table

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.partition import ClassId
-from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.store import DamagedError, Store
 
 TOLERANCE = 1e-12

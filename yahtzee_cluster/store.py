@@ -39,9 +39,9 @@ import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.recurrence import Block, Recurrence
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable, short, shown
-from yahtzee_cluster.partition import ClassId, Partition
-from yahtzee_cluster.recurrence import Block, Recurrence
 
 log = logging.getLogger(__name__)
 

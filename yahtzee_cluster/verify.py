@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster import reference, soundness
 from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.objectives.expected import Expected, moments_after
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.scored import scores_so_far
 from yahtzee_cluster.soundness import Judgements, Verdict
 from yahtzee_cluster.table import Table

@@ -26,14 +26,14 @@ from typing import Any, TypeVar
 
 import mpi4py
 
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.schedule import Event, Instruction, Joined, Left, Schedule
 from yahtzee_cluster.errors import RESUMES, UsageError, YahtzeeClusterError
-from yahtzee_cluster.partition import ClassId
 from yahtzee_cluster.runtime.disk import Disk
 from yahtzee_cluster.runtime.executor import Checked, Crew, Orders, Usage
 from yahtzee_cluster.runtime.heartbeat import LEASE_S, Watch
 from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.runtime.supervisor import Note
-from yahtzee_cluster.schedule import Event, Instruction, Joined, Left, Schedule
 from yahtzee_cluster.store import Store
 
 mpi4py.rc.initialize = False  # not before a rank has its guard, which forks

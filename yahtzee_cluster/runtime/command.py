@@ -28,12 +28,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from yahtzee_cluster import __version__
+from yahtzee_cluster.engine.fixed_set import Scales, needed_bytes
+from yahtzee_cluster.engine.frontier import Frontier, growth
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.recurrence import Recurrence
+from yahtzee_cluster.engine.simulator import Costs
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
-from yahtzee_cluster.forecast import Costs, Scales, needed_bytes
-from yahtzee_cluster.frontier import Frontier, growth
 from yahtzee_cluster.output import Parser, open_streams, say
-from yahtzee_cluster.partition import ClassId, Partition
-from yahtzee_cluster.recurrence import Recurrence
 from yahtzee_cluster.runtime.cluster import (
     MASTER,
     AloneError,

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from yahtzee_cluster import __version__
+from yahtzee_cluster.engine.fixed_set import MOST_CLASSES, Scales, needed_bytes, smallest_that_fits
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.recurrence import Recurrence
+from yahtzee_cluster.engine.schedule import Schedule
+from yahtzee_cluster.engine.simulator import advise
 from yahtzee_cluster.errors import UsageError, short, shown
 from yahtzee_cluster.fields import MAX_COUNT, whole_number
-from yahtzee_cluster.forecast import MOST_CLASSES, Scales, advise, needed_bytes, smallest_that_fits
-from yahtzee_cluster.partition import ClassId, Partition
-from yahtzee_cluster.recurrence import Recurrence
-from yahtzee_cluster.schedule import Schedule
 from yahtzee_cluster.store import Store, table_path
 
 AUTO = "auto"

@@ -20,14 +20,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.cache import Cache
+from yahtzee_cluster.engine.cache import Cache
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.engine.schedule import Event, Evicted, Instruction
+from yahtzee_cluster.engine.worker import Action, Load, Solve, Worker, Write
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.partition import ClassId
-from yahtzee_cluster.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.runtime.disk import DISK_TIMEOUT_S, Patience
-from yahtzee_cluster.schedule import Event, Evicted, Instruction
 from yahtzee_cluster.store import DamagedError, DroppedError, ReplacedError, Store, new_values
-from yahtzee_cluster.worker import Action, Load, Solve, Worker, Write
 
 log = logging.getLogger(__name__)
 

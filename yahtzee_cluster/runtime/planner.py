@@ -12,19 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.engine.fixed_set import MOST_CLASSES, Scales, needed_bytes
+from yahtzee_cluster.engine.partition import ClassId, Partition, Subsets, cache_values, reads_per_value
+from yahtzee_cluster.engine.recurrence import Block, Recurrence
+from yahtzee_cluster.engine.simulator import FIXED_BYTES, Costs, Forecast, shortest, simulate
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.forecast import (
-    FIXED_BYTES,
-    MOST_CLASSES,
-    Costs,
-    Forecast,
-    Scales,
-    needed_bytes,
-    shortest,
-    simulate,
-)
-from yahtzee_cluster.partition import ClassId, Partition, Subsets, cache_values, reads_per_value
-from yahtzee_cluster.recurrence import Block, Recurrence
 from yahtzee_cluster.runtime.configuration import Computation, fixed_set
 from yahtzee_cluster.store import Store, new_values
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TextIO
 
-from yahtzee_cluster.partition import ClassId
-from yahtzee_cluster.schedule import Schedule
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.schedule import Schedule
 from yahtzee_cluster.store import Store
 
 log = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from concurrent.futures import wait
 from contextlib import suppress
 from typing import TypeVar
 
-from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.schedule import Event, Joined, Schedule
 from yahtzee_cluster.runtime.disk import Disk, DiskTimeoutError
 from yahtzee_cluster.runtime.executor import Checked, Crew, Orders, Usage
 from yahtzee_cluster.runtime.signals import StopRequest
-from yahtzee_cluster.schedule import Event, Joined, Schedule
 from yahtzee_cluster.store import Store
 
 SHOW_EVERY_S = 0.2

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from heapq import heappop, heappush
 
-from yahtzee_cluster.partition import ClassId, Partition
-from yahtzee_cluster.schedule import Committed, Compute, Event, Joined, Schedule, Solved
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.schedule import Committed, Compute, Event, Joined, Schedule, Solved
 
 
 class Frontier:

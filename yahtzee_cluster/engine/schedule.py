@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from yahtzee_cluster.partition import ClassId, Partition
+from yahtzee_cluster.engine.partition import ClassId, Partition
 
 CLASS_OVERHEAD = 4096
 """So many values could be computed while a class is begun and ended."""

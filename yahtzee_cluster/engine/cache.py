@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 
-from yahtzee_cluster.partition import ClassId
+from yahtzee_cluster.engine.partition import ClassId
 
 PAGE_BYTES = 4096
 

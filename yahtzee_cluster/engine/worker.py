@@ -10,9 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from yahtzee_cluster.cache import Cache, size_of
-from yahtzee_cluster.partition import ClassId, Partition
-from yahtzee_cluster.schedule import Committed, Compute, Drop, Event, Evicted, Instruction, Loaded, Preload, Solved
+from yahtzee_cluster.engine.cache import Cache, size_of
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.schedule import (
+    Committed,
+    Compute,
+    Drop,
+    Event,
+    Evicted,
+    Instruction,
+    Loaded,
+    Preload,
+    Solved,
+)
 
 
 def bytes_at_once(partition: Partition, cls: ClassId) -> int:

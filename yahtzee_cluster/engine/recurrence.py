@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.partition import Partition, Subsets, all_exist
+from yahtzee_cluster.engine.partition import Partition, Subsets, all_exist
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Decides what is computed, where and when: pure state machines without clock, disk, threads, MPI or games."""
