@@ -25,7 +25,7 @@ from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.fields import is_there
 from yahtzee_cluster.runtime.command import start
 from yahtzee_cluster.runtime.configuration import Computation
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
 
 LIBRARY = Path(__file__).parent / "tsplib"
 

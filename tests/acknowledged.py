@@ -12,7 +12,7 @@ from pathlib import Path
 
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Block
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
 
 CARELESS = "POWERCUTS_CARELESS"
 """With this in the environment nothing is ever flushed, which is to be found out."""

@@ -20,7 +20,7 @@ from yahtzee_cluster.rules import load_rules, parse_rules
 from yahtzee_cluster.runtime.executor import Crew, Usage
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
-from yahtzee_cluster.store import Store, claim
+from yahtzee_cluster.storage.store import Store, claim
 from yahtzee_cluster.table import Table, open_table
 
 BESIDE = Path(sys.executable).parent / "mpirun"

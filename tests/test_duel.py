@@ -27,7 +27,7 @@ from yahtzee_cluster.objectives.race import Race, RaceWins
 from yahtzee_cluster.rules import load_rules, parse_rules
 from yahtzee_cluster.seats import ForTheChance, ForTheMean
 from yahtzee_cluster.simulation import final_scores
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.strategies import BestChance, BestMean, OfTable, Perfect, Strategy, parse_strategy
 from yahtzee_cluster.table import open_table
 from yahtzee_cluster.tables.race import opening

@@ -23,7 +23,7 @@ from yahtzee_cluster.engine.schedule import Committed, Compute, Event, Joined, L
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.rules import parse_rules
 from yahtzee_cluster.runtime.executor import Checked, ClassFailedError
-from yahtzee_cluster.store import DROPPED, SHARD, Growth, Store, StoreRefusedError, claim, read_header
+from yahtzee_cluster.storage.store import DROPPED, SHARD, Growth, Store, StoreRefusedError, claim, read_header
 
 
 def bytes_to_be_read(partition: Partition, users: dict[ClassId, list[ClassId]], done: set[ClassId]) -> int:

@@ -42,7 +42,6 @@ PURE = {
 """All that the engine may use besides itself: nothing with a clock, a file, a thread or a process."""
 
 FLAT = {
-    "storage": ["store", "soundness"],
     "game": ["dice", "rules", "reference", "moves", "anchors", "scored", "spoken"],
     "tables": ["table", "verify"],
     "analysis": ["statistics", "games", "likeness", "findings", "figures", "report"],

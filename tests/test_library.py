@@ -11,8 +11,8 @@ import pytest
 from launch import mpirun, writable
 
 from yahtzee_cluster.engine.recurrence import Block
-from yahtzee_cluster.soundness import verify
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
+from yahtzee_cluster.storage.verification import verify
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "examples"))

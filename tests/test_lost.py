@@ -86,7 +86,7 @@ import os, signal, sys
 from yahtzee_cluster import run
 from yahtzee_cluster.runtime import command
 from yahtzee_cluster.runtime.executor import Crew
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
 
 name, solved, write, solve = sys.argv.pop(1), sys.argv.pop(1), Store.write, Crew._solve
 

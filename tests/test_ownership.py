@@ -21,7 +21,7 @@ from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.rules import parse_rules
-from yahtzee_cluster.store import (
+from yahtzee_cluster.storage.store import (
     ASIDE,
     DROPPED,
     LOCK,

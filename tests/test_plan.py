@@ -22,7 +22,7 @@ from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.rules import load_rules, parse_rules
 from yahtzee_cluster.runtime import planner
 from yahtzee_cluster.runtime.planner import as_text, calibrate, make_plan
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
 
 YACHT = MaxProb(load_rules("yacht"), 300)
 YAHTZEE = MaxProb(load_rules("yahtzee"), 800)

@@ -22,8 +22,8 @@ from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.race import Race, RaceWins
 from yahtzee_cluster.rules import Rules, load_rules, parse_rules
 from yahtzee_cluster.scored import leads
-from yahtzee_cluster.soundness import verify
-from yahtzee_cluster.store import DamagedError, Store, read_header
+from yahtzee_cluster.storage.store import DamagedError, Store, read_header
+from yahtzee_cluster.storage.verification import verify
 from yahtzee_cluster.tables.race import opening, value_of
 
 TWO_BOXES = """

@@ -153,7 +153,8 @@ def test_a_run_whose_table_is_replaced(launcher: list[str], references: Path, tm
 
 SLOW_TO_BEGIN = """
 import sys, time
-from yahtzee_cluster import run, store
+from yahtzee_cluster import run
+from yahtzee_cluster.storage import store
 from yahtzee_cluster.runtime import command
 
 columns = store._index_columns

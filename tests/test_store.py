@@ -31,7 +31,7 @@ from zarr.codecs import Crc32cCodec
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.store import (
+from yahtzee_cluster.storage.store import (
     ASIDE,
     CHUNK_VALUES,
     HEADER,
@@ -61,7 +61,7 @@ BEGUN = {"began": "now"}
 def small_and_quick() -> Iterator[None]:
     """Chunks are short, and nobody waits for the disk, which takes longer than all else."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("yahtzee_cluster.store.CHUNK_VALUES", CHUNK)
+        patch.setattr("yahtzee_cluster.storage.store.CHUNK_VALUES", CHUNK)
         patch.setattr("os.fsync", lambda _: None)
         yield
 
@@ -169,7 +169,7 @@ def test_shards_are_as_zarr_writes_them(tmp_path: Path) -> None:
 )
 def test_true_chunks(n_values: int, n_chunks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With chunks as long as they truly are, classes of all lengths are read by us and by the library alike."""
-    monkeypatch.setattr("yahtzee_cluster.store.CHUNK_VALUES", CHUNK_VALUES)
+    monkeypatch.setattr("yahtzee_cluster.storage.store.CHUNK_VALUES", CHUNK_VALUES)
     problem = Listed((n_values, 3))
     store = complete(tmp_path / "table", problem, 0)
     cls = store.partition.class_of(0)

@@ -21,7 +21,7 @@ from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.rules import as_published, load_rules, parse_rules, rules_of
-from yahtzee_cluster.store import Store, StoreError
+from yahtzee_cluster.storage.store import Store, StoreError
 from yahtzee_cluster.table import Table, open_table
 from yahtzee_cluster.tables.race import opening
 from yahtzee_cluster.verify import verify

@@ -35,7 +35,7 @@ from yahtzee_cluster.errors import FileError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT
 from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.rules import parse_rules
-from yahtzee_cluster.store import (
+from yahtzee_cluster.storage.store import (
     ASIDE,
     SHARD,
     DamagedError,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yahtzee_cluster.anchors import Anchor, Anchors
     from yahtzee_cluster.duel import Standing
     from yahtzee_cluster.objectives.race import Race
-    from yahtzee_cluster.store import Store
+    from yahtzee_cluster.storage.store import Store
     from yahtzee_cluster.strategies import Strategy
 
 GAMES = 100_000
@@ -516,7 +516,7 @@ def _curve(options: argparse.Namespace) -> str:
 
 
 def _status(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.store import read_header, writer
+    from yahtzee_cluster.storage.store import read_header, writer
     from yahtzee_cluster.table import open_store
 
     problem, store = open_store(options.store)
@@ -547,14 +547,14 @@ def _status(options: argparse.Namespace) -> str:
 
 
 def _verify(options: argparse.Namespace) -> str:
-    from yahtzee_cluster import soundness
     from yahtzee_cluster.objectives.race import Race
+    from yahtzee_cluster.storage import verification
     from yahtzee_cluster.table import open_store, open_table
     from yahtzee_cluster.verify import verify
 
     problem, store = open_store(options.store)
     if isinstance(problem, Race):
-        verdict = soundness.verify(problem, store, options.sample, options.seed)
+        verdict = verification.verify(problem, store, options.sample, options.seed)
     else:
         verdict = verify(open_table(options.store), options.sample, options.seed)
     verdict.check()

@@ -20,7 +20,7 @@ from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.rules import as_published, rules_of
 from yahtzee_cluster.scored import check_score
-from yahtzee_cluster.store import Store, StoreError, read_header, table_path
+from yahtzee_cluster.storage.store import Store, StoreError, read_header, table_path
 
 
 class Table:

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster import reference, soundness
+from yahtzee_cluster import reference
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.objectives.expected import Expected, moments_after
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.scored import scores_so_far
-from yahtzee_cluster.soundness import Judgements, Verdict
+from yahtzee_cluster.storage import verification
+from yahtzee_cluster.storage.verification import Judgements, Verdict
 from yahtzee_cluster.table import Table
 
 MOMENTS = "mean", "second moment"
@@ -35,7 +36,7 @@ def verify(table: Table, n_sampled: int = 0, seed: int | None = None) -> Verdict
         found = np.concatenate([np.arange(some.start, some.stop) for some in places] or [np.empty(0, np.intp)])
         return _judged(judge, found, random)
 
-    return soundness.verify(table.problem, table.store, n_sampled, seed, judged)
+    return verification.verify(table.problem, table.store, n_sampled, seed, judged)
 
 
 def _judged(judge: Judge, places: NDArray[np.intp], random: np.random.Generator) -> Judgements:

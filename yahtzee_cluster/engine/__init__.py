@@ -1,1 +1,1 @@
-"""Decides what is computed, where and when: pure state machines without clock, disk, threads, MPI or games."""
+"""Decides what is computed where and when: pure state machines, without clock, disk, threads or MPI."""

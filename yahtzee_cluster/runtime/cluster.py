@@ -34,7 +34,7 @@ from yahtzee_cluster.runtime.executor import Checked, Crew, Orders, Usage
 from yahtzee_cluster.runtime.heartbeat import LEASE_S, Watch
 from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.runtime.supervisor import Note
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
 
 mpi4py.rc.initialize = False  # not before a rank has its guard, which forks
 mpi4py.rc.finalize = True

@@ -66,8 +66,8 @@ from yahtzee_cluster.runtime.progress import Progress
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.runtime.supervisor import Note, guarded
-from yahtzee_cluster.soundness import verify
-from yahtzee_cluster.store import DroppedError, Store, claim, read_header, table_path
+from yahtzee_cluster.storage.store import DroppedError, Store, claim, read_header, table_path
+from yahtzee_cluster.storage.verification import verify
 
 log = logging.getLogger("yahtzee_cluster")
 STARTED = time.perf_counter()

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from yahtzee_cluster.errors import RESUMES, YahtzeeClusterError
 from yahtzee_cluster.runtime.heartbeat import Watch
-from yahtzee_cluster.store import Store, StoreError
+from yahtzee_cluster.storage.store import Store, StoreError
 
 log = logging.getLogger(__name__)
 

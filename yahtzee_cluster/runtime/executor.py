@@ -27,7 +27,7 @@ from yahtzee_cluster.engine.schedule import Event, Evicted, Instruction
 from yahtzee_cluster.engine.worker import Action, Load, Solve, Worker, Write
 from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.runtime.disk import DISK_TIMEOUT_S, Patience
-from yahtzee_cluster.store import DamagedError, DroppedError, ReplacedError, Store, new_values
+from yahtzee_cluster.storage.store import DamagedError, DroppedError, ReplacedError, Store, new_values
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from yahtzee_cluster.engine.recurrence import Block, Recurrence
 from yahtzee_cluster.engine.simulator import FIXED_BYTES, Costs, Forecast, shortest, simulate
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.runtime.configuration import Computation, fixed_set
-from yahtzee_cluster.store import Store, new_values
+from yahtzee_cluster.storage.store import Store, new_values
 
 MIB = 1 << 20
 FASTEST_DISK = 1e11

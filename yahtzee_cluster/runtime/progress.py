@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.schedule import Schedule
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from yahtzee_cluster.engine.schedule import Event, Joined, Schedule
 from yahtzee_cluster.runtime.disk import Disk, DiskTimeoutError
 from yahtzee_cluster.runtime.executor import Checked, Crew, Orders, Usage
 from yahtzee_cluster.runtime.signals import StopRequest
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
 
 SHOW_EVERY_S = 0.2
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import numpy as np
 from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.scored import check_lead
-from yahtzee_cluster.store import Store
+from yahtzee_cluster.storage.store import Store
 
 
 def value_of(problem: Race, store: Store, one: Anchor, two: Anchor, lead: int) -> list[float]:

@@ -1,0 +1,1 @@
+"""A table on disk: classes, header, lock, and verification of any table."""
