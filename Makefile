@@ -13,7 +13,7 @@ MPIRUN = $(or $(wildcard $(BIN)/mpirun),mpirun)
 # What Open MPI wants before it starts more ranks than cores, or anything as root; other MPIs do not look.
 PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
 	PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/dice.py \
+SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/game/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
 .PHONY: help setup run slurm test check lint types checked-kernels bench balance torture nfs format clean

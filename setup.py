@@ -45,7 +45,7 @@ def extension(name: str) -> Extension:
         f"yahtzee_cluster.kernels.{name}",
         [f"yahtzee_cluster/kernels/{name}.pyx", *(["kernels/turn.c"] if name == "turn" else [])],
         include_dirs=["kernels", str(GENERATED)],
-        depends=["kernels/turn.h", "kernels/turn_body.h", "kernels/lattice.py", "yahtzee_cluster/dice.py"],
+        depends=["kernels/turn.h", "kernels/turn_body.h", "kernels/lattice.py", "yahtzee_cluster/game/dice.py"],
         extra_compile_args=flags,
         extra_link_args=[flag for flag in flags if flag.startswith("-fsanitize")],
     )
@@ -82,7 +82,7 @@ setup(
     package_data={
         "yahtzee_cluster": ["py.typed"],
         "yahtzee_cluster.kernels": ["*.pyi"],
-        "yahtzee_cluster.presets": ["*.toml"],
+        "yahtzee_cluster.game.presets": ["*.toml"],
     },
     ext_modules=cythonize(  # type: ignore[no-untyped-call]
         [extension(name) for name in KERNELS],

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from yahtzee_cluster.dice import KEEPS, ROLLS
+from yahtzee_cluster.game.dice import KEEPS, ROLLS
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.needs cimport Player
 from yahtzee_cluster.kernels.turn import check, check_output

@@ -22,7 +22,7 @@ from runpy import run_path
 from types import SimpleNamespace
 
 # The lattice as the package defines it, read by path: at build time the package is not installed yet.
-dice = SimpleNamespace(**run_path(str(Path(__file__).resolve().parent.parent / "yahtzee_cluster" / "dice.py")))
+dice = SimpleNamespace(**run_path(str(Path(__file__).resolve().parent.parent / "yahtzee_cluster" / "game" / "dice.py")))
 INSIDE_FACES = (1, 2, 3)
 BLOCK_FACES = (4, 5, 6)
 N_THROWS = float(sum(dice.ROLL_WAYS))

@@ -4,7 +4,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.kernels.turn import Turn
 
 Entries: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]

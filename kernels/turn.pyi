@@ -3,7 +3,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.moves import Moves
+from yahtzee_cluster.game.moves import Moves
 
 Values: TypeAlias = NDArray[np.float64]
 Decisions: TypeAlias = NDArray[np.uint16]

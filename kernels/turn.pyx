@@ -11,7 +11,7 @@ import numpy as np
 
 from libc.stdlib cimport calloc, free as release
 
-from yahtzee_cluster.dice import FIVES, KEEPS, ROLLS
+from yahtzee_cluster.game.dice import FIVES, KEEPS, ROLLS
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 
 ISA_VARIABLE = "YAHTZEE_CLUSTER_ISA"

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.kernels.turn import Decisions, Turn, Values
 
 def moments(turn: Turn, anchors: Anchors, value: Values, second: Values | None = None) -> None: ...

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Whole scorecards, one lane for each upper total: the numbering is that of `yahtzee_cluster.anchors`."""
+"""Whole scorecards, one lane for each upper total: the numbering is that of `yahtzee_cluster.game.anchors`."""
 
 import numpy as np
 

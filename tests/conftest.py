@@ -12,7 +12,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 import yahtzee_cluster
-from yahtzee_cluster.rules import Rules, parse_rules
+from yahtzee_cluster.game.rules import Rules, parse_rules
 
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("default")

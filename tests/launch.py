@@ -15,8 +15,8 @@ from typing import Any
 
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.schedule import Schedule
+from yahtzee_cluster.game.rules import load_rules, parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
-from yahtzee_cluster.rules import load_rules, parse_rules
 from yahtzee_cluster.runtime.executor import Crew, Usage
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest

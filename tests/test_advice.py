@@ -15,17 +15,17 @@ from conftest import SMALL
 from launch import command, computed
 from positions import judged, rest_of, somewhere
 
-from yahtzee_cluster import reference
 from yahtzee_cluster.advice import Adviser, Goal, Position
-from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.conversation import HELP, Conversation, answer, listing, parse_goal
-from yahtzee_cluster.dice import KEEPS, ROLLS
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.dice import KEEPS, ROLLS
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.notation import find_box, parse_dice
+from yahtzee_cluster.game.rules import load_rules, parse_rules, preset_names
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.uppers import Decider
-from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.rules import load_rules, parse_rules, preset_names
-from yahtzee_cluster.spoken import find_box, parse_dice
 
 
 @cache

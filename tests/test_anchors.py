@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yahtzee_cluster.anchors import Anchor, Anchors
-from yahtzee_cluster.dice import ROLLS
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.dice import ROLLS
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.reference import after
+from yahtzee_cluster.game.rules import Play, Rules, load_rules, preset_names
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.rows import Rows
-from yahtzee_cluster.reference import after
-from yahtzee_cluster.rules import Play, Rules, load_rules, preset_names
 
 ANCHORS = {name: Anchors(load_rules(name)) for name in preset_names()}
 

@@ -11,8 +11,8 @@ from typing import Any
 from launch import PERMITTED, mpirun
 
 from yahtzee_cluster.engine.fixed_set import Scales
+from yahtzee_cluster.game.rules import load_rules
 from yahtzee_cluster.objectives.probabilities import MaxProb
-from yahtzee_cluster.rules import load_rules
 
 BALANCE = Path(__file__).parent.parent / "benchmarks" / "balance.py"
 

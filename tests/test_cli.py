@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from launch import command, processor_s
 
-from yahtzee_cluster.rules import load_rules, preset_names
+from yahtzee_cluster.game.rules import load_rules, preset_names
 
 
 def refusal(result: subprocess.CompletedProcess[str]) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from yahtzee_cluster import dice, reference
+from yahtzee_cluster.game import dice, reference
 
 
 def test_size() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from yahtzee_cluster.rules import parse_rules, preset_names
+from yahtzee_cluster.game.rules import parse_rules, preset_names
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

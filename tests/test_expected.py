@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yahtzee_cluster import reference
-from yahtzee_cluster.anchors import Anchor, Anchors
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import KernelArgumentError
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.rules import Category, Rules, load_rules, preset_names
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
-from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import Expected, ExpectedTable, solve_expected
-from yahtzee_cluster.rules import Category, Rules, load_rules, preset_names
 
 TABLES: dict[str, ExpectedTable] = {}
 

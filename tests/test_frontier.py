@@ -20,8 +20,8 @@ from toy import Tours
 from yahtzee_cluster.engine.frontier import growth
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.schedule import Committed, Compute, Event, Joined, Loaded, Preload, Schedule, Solved
+from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.rules import parse_rules
 from yahtzee_cluster.runtime.executor import Checked, ClassFailedError
 from yahtzee_cluster.storage.store import DROPPED, SHARD, Growth, Store, StoreRefusedError, claim, read_header
 

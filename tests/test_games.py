@@ -11,14 +11,14 @@ import pytest
 from conftest import SMALL
 from launch import command, computed
 
-from yahtzee_cluster import reference
-from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.rules import Rules, parse_rules
 from yahtzee_cluster.games import compare, play_for, play_for_mean
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores
-from yahtzee_cluster.rules import Rules, parse_rules
 from yahtzee_cluster.statistics import EXTRA_BONUS, statistics
 from yahtzee_cluster.table import Table
 

@@ -42,7 +42,6 @@ PURE = {
 """All that the engine may use besides itself: nothing with a clock, a file, a thread or a process."""
 
 FLAT = {
-    "game": ["dice", "rules", "reference", "moves", "anchors", "scored", "spoken"],
     "tables": ["table", "verify"],
     "analysis": ["statistics", "games", "likeness", "findings", "figures", "report"],
     "play": ["advice", "conversation", "simulation", "seats", "strategies", "duel"],
@@ -164,16 +163,18 @@ def test_the_runtime_knows_no_game() -> None:
 
 def test_the_judge_shares_only_the_rules() -> None:
     """The reference imports nothing from the program but the rules."""
-    source = (ROOT / "yahtzee_cluster" / "reference.py").read_text()
-    assert {name for name in imported(source) if PACKAGE in name} == {"yahtzee_cluster.rules"}
+    source = (ROOT / "yahtzee_cluster" / "game" / "reference.py").read_text()
+    assert {name for name in imported(source) if PACKAGE in name} == {"yahtzee_cluster.game.rules"}
 
 
-def test_kernels_look_only_down() -> None:
-    """The Cython sources import nothing from the floors above them."""
-    for path in (ROOT / "kernels").glob("*.pyx"):
-        lines = [line for line in path.read_text().splitlines() if "import" in line and "yahtzee_cluster." in line]
-        used = {line.split("yahtzee_cluster.")[1].split(".")[0].split()[0] for line in lines}
-        assert used <= {"dice", "errors", "kernels"}, path.name
+def test_kernels_import_little() -> None:
+    """The Cython sources import each other, the dice and the errors, and nothing else of the package."""
+    for path in (ROOT / "kernels").glob("*.p[yx][xdi]"):
+        lines = [line for line in path.read_text().splitlines() if re.match("(from|c?import) ", line)]
+        used = {line.split()[1] for line in lines if PACKAGE in line}
+        types = {"game.anchors", "game.moves"} if path.suffix == ".pyi" else set()
+        allowed = {f"{PACKAGE}.{name}" for name in {"game.dice", "errors"} | types}
+        assert {name for name in used if not name.startswith(f"{PACKAGE}.kernels.")} <= allowed, path.name
 
 
 def test_the_repository_holds_sources_alone() -> None:
@@ -207,7 +208,7 @@ def test_built_wheel_works_elsewhere(tmp_path: Path) -> None:
     wheel = next(tmp_path.glob("*.whl"))
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"yahtzee_cluster"}
-    assert "yahtzee_cluster/presets/yahtzee.toml" in names
+    assert "yahtzee_cluster/game/presets/yahtzee.toml" in names
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)
     program = (

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yahtzee_cluster.dice import FIVES, ROLLS
-from yahtzee_cluster.moves import Moves, compile_moves
-from yahtzee_cluster.rules import Rules, load_rules, preset_names
+from yahtzee_cluster.game.dice import FIVES, ROLLS
+from yahtzee_cluster.game.moves import Moves, compile_moves
+from yahtzee_cluster.game.rules import Rules, load_rules, preset_names
 
 PRESETS = {name: load_rules(name) for name in preset_names()}
 COMPILED = {name: compile_moves(rules) for name, rules in PRESETS.items()}

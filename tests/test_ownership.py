@@ -17,10 +17,10 @@ from launch import compute
 from test_store import ALL, LISTED, class_with, complete, small_and_quick
 from toy import Listed
 
+from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility, worth_of
-from yahtzee_cluster.rules import parse_rules
 from yahtzee_cluster.storage.store import (
     ASIDE,
     DROPPED,

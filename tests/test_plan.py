@@ -16,10 +16,10 @@ from yahtzee_cluster.engine.fixed_set import Scales, needed_bytes, smallest_that
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.recurrence import Block, Recurrence
 from yahtzee_cluster.engine.simulator import Costs, advise, simulate
+from yahtzee_cluster.game.rules import load_rules, parse_rules
 from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.rules import load_rules, parse_rules
 from yahtzee_cluster.runtime import planner
 from yahtzee_cluster.runtime.planner import as_text, calibrate, make_plan
 from yahtzee_cluster.storage.store import Store

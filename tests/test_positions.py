@@ -10,9 +10,9 @@ from conftest import SMALL
 from launch import computed
 
 from yahtzee_cluster.advice import Adviser, Goal, Position
-from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.rules import load_rules
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.rules import load_rules
 
 YAHTZEE = Adviser(load_rules("yahtzee"))
 

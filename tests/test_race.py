@@ -12,16 +12,16 @@ import zarr
 from conftest import SMALL
 from launch import command, compute, mpirun
 
-from yahtzee_cluster import reference
-from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.possible_scores import leads
+from yahtzee_cluster.game.rules import Rules, load_rules, parse_rules
 from yahtzee_cluster.kernels.race import Race as Kernel
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.race import Race, RaceWins
-from yahtzee_cluster.rules import Rules, load_rules, parse_rules
-from yahtzee_cluster.scored import leads
 from yahtzee_cluster.storage.store import DamagedError, Store, read_header
 from yahtzee_cluster.storage.verification import verify
 from yahtzee_cluster.tables.race import opening, value_of

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yahtzee_cluster.dice import ROLLS
 from yahtzee_cluster.errors import FileError
-from yahtzee_cluster.rules import Rules, load_rules, parse_rules, preset_names, template
+from yahtzee_cluster.game.dice import ROLLS
+from yahtzee_cluster.game.rules import Rules, load_rules, parse_rules, preset_names, template
 
 rolls = st.sampled_from(ROLLS)
 

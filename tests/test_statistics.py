@@ -5,17 +5,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from yahtzee_cluster import reference
-from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import KernelArgumentError
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.rules import Rules, load_rules
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.needs import Followed
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
-from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Distribution
-from yahtzee_cluster.rules import Rules, load_rules
 from yahtzee_cluster.statistics import EXTRA_BONUS, UPPER_BONUS, Statistics, percentile, range_of_mean, statistics
 
 TABLE_III = {

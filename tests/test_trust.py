@@ -33,8 +33,8 @@ from yahtzee_cluster.cli import main
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.errors import FileError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT
+from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
-from yahtzee_cluster.rules import parse_rules
 from yahtzee_cluster.storage.store import (
     ASIDE,
     SHARD,

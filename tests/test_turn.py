@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from yahtzee_cluster import reference
-from yahtzee_cluster.dice import FIVES, INDEX, KEEPS, ROLLS
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.dice import FIVES, INDEX, KEEPS, ROLLS
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.rules import Rules, load_rules
 from yahtzee_cluster.kernels.turn import ISA_VARIABLE, Turn, instruction_sets
-from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.rules import Rules, load_rules
 
 NAMES = ("yahtzee", "forced-joker", "yatzy")
 Values = NDArray[np.float64]

@@ -16,18 +16,18 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchor
-from yahtzee_cluster.dice import INDEX, N_DICE, Keep
 from yahtzee_cluster.errors import UsageError, shown
 from yahtzee_cluster.fields import MAX_COUNT, is_integer
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.dice import INDEX, N_DICE, Keep
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.notation import five_dice, words_of
+from yahtzee_cluster.game.possible_scores import check_score
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import ExpectedTable, moments_after, solve_expected
 from yahtzee_cluster.objectives.probabilities import Approximated, MaxProb, Scores
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.rules import Rules
-from yahtzee_cluster.scored import check_score
-from yahtzee_cluster.spoken import five_dice, words_of
 from yahtzee_cluster.table import Table
 
 TIE = 1e-12

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, printable, short, shown
 from yahtzee_cluster.fields import whole_number
+from yahtzee_cluster.game.rules import Rules, load_rules, preset_names, template
 from yahtzee_cluster.output import Parser, UnheardError, leave_out, open_streams, say, unheard
-from yahtzee_cluster.rules import Rules, load_rules, preset_names, template
 
 if TYPE_CHECKING:
     from yahtzee_cluster.advice import Adviser, Goal
-    from yahtzee_cluster.anchors import Anchor, Anchors
     from yahtzee_cluster.duel import Standing
+    from yahtzee_cluster.game.anchors import Anchor, Anchors
     from yahtzee_cluster.objectives.race import Race
     from yahtzee_cluster.storage.store import Store
     from yahtzee_cluster.strategies import Strategy
@@ -276,7 +276,7 @@ def _expected(options: argparse.Namespace) -> str:
 
 
 def _statistics(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.anchors import Anchors
+    from yahtzee_cluster.game.anchors import Anchors
     from yahtzee_cluster.games import play_for, play_for_mean
     from yahtzee_cluster.objectives.expected import std_of
     from yahtzee_cluster.statistics import PERCENTILES, percentile, statistics
@@ -432,7 +432,7 @@ def _answer(facts: dict[str, Any], options: argparse.Namespace) -> str:
 
 def _scorecard(options: argparse.Namespace, anchors: Anchors) -> tuple[Anchor, dict[str, Any]]:
     """The state that the options name, and what they say."""
-    from yahtzee_cluster.spoken import anchor_of, names_of, parse_used
+    from yahtzee_cluster.game.notation import anchor_of, names_of, parse_used
 
     used = parse_used(options.used or "", anchors.rules)
     anchor = anchor_of(anchors, used, options.upper, options.chip)
@@ -442,7 +442,7 @@ def _scorecard(options: argparse.Namespace, anchors: Anchors) -> tuple[Anchor, d
 def _advise(options: argparse.Namespace) -> str:
     from yahtzee_cluster.advice import START_OF_TURN, Adviser, Position
     from yahtzee_cluster.conversation import Conversation, answer_lines, listing, talk
-    from yahtzee_cluster.spoken import parse_dice
+    from yahtzee_cluster.game.notation import parse_dice
     from yahtzee_cluster.table import open_table
 
     table = None if options.store is None else open_table(options.store)

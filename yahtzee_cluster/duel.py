@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import solve_expected
-from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.simulation import Integers, final_scores
 from yahtzee_cluster.strategies import Perfect, Strategy, common_rules
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.games import compare, play_for_mean
 from yahtzee_cluster.likeness import Both
-from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.statistics import percentile, statistics
 from yahtzee_cluster.table import Table
 

@@ -17,16 +17,16 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchor, most_scored
-from yahtzee_cluster.dice import KEEPS, ROLLS, Keep
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game.anchors import Anchor, most_scored
+from yahtzee_cluster.game.dice import KEEPS, ROLLS, Keep
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores, Strategies
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.rules import Rules
 from yahtzee_cluster.statistics import CONSTANT, Currencies
 from yahtzee_cluster.table import Table
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.rules import Rules, load_rules
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of
-from yahtzee_cluster.rules import Rules, load_rules
 from yahtzee_cluster.runtime.configuration import KEEP, MAX_THREADS, Computation, parse_bytes, parse_count
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.strategies import EXPECTED, common_rules, parse_strategy

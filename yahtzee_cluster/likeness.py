@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from yahtzee_cluster.game.notation import names_of, words_of
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.games import Comparison, Costly
-from yahtzee_cluster.rules import Rules
-from yahtzee_cluster.spoken import names_of, words_of
 
 STAGES = ("first keep", "second keep", "box")
 

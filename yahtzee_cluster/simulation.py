@@ -18,10 +18,10 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchors
-from yahtzee_cluster.dice import N_DICE, N_FACES
+from yahtzee_cluster.game.anchors import Anchors
+from yahtzee_cluster.game.dice import N_DICE, N_FACES
+from yahtzee_cluster.game.moves import Moves, compile_moves
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import Moves, compile_moves
 
 N_ROLLS = 3
 TOGETHER = 512

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from yahtzee_cluster.errors import UsageError, printable, shown
 from yahtzee_cluster.fields import is_there, whole_number
+from yahtzee_cluster.game.rules import Rules, load_rules
 from yahtzee_cluster.games import Played, play_by, play_for, play_for_mean, player_for
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.probabilities import Strategies
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.rules import Rules, load_rules
 from yahtzee_cluster.seats import ByTable, ForTheChance, ForTheMean, Perfectly
 from yahtzee_cluster.simulation import Seat
 from yahtzee_cluster.storage.store import Store

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.errors import UsageError, printable
 from yahtzee_cluster.fields import MAX_COUNT, Fields
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.possible_scores import check_score
+from yahtzee_cluster.game.rules import as_published, rules_of
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES
 from yahtzee_cluster.objectives.expected import Expected, std_of
 from yahtzee_cluster.objectives.probabilities import Probabilities, Scores
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.rules import as_published, rules_of
-from yahtzee_cluster.scored import check_score
 from yahtzee_cluster.storage.store import Store, StoreError, read_header, table_path
 
 

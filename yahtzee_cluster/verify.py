@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster import reference
-from yahtzee_cluster.anchors import Anchor
 from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.possible_scores import scores_so_far
 from yahtzee_cluster.objectives.expected import Expected, moments_after
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.scored import scores_so_far
 from yahtzee_cluster.storage import verification
 from yahtzee_cluster.storage.verification import Judgements, Verdict
 from yahtzee_cluster.table import Table

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from yahtzee_cluster.engine.recurrence import Recurrence
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import Expected
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, MaxProb, Scores
 from yahtzee_cluster.objectives.race import Race, RaceWins
-from yahtzee_cluster.rules import Rules
 
 OBJECTIVES: dict[str, Callable[[Rules, int], Recurrence]] = {
     "maxprob": MaxProb,

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchor, Anchors
 from yahtzee_cluster.engine.partition import Subsets
 from yahtzee_cluster.engine.recurrence import Block, Solver
+from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import compile_moves
 from yahtzee_cluster.objectives.scorecards import Scorecards
-from yahtzee_cluster.rules import Rules
 
 ROUNDING = 1e-14
 """What rounding can leave of a second moment when the square of the mean is taken away."""

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from yahtzee_cluster.engine.partition import Subsets
 from yahtzee_cluster.engine.recurrence import Block, Solver
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels import needs
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.rows import Rows
 from yahtzee_cluster.objectives.scorecards import PROBABILITIES, Scorecards, Values
-from yahtzee_cluster.rules import Rules
 
 ROUNDING = 1e-14
 

@@ -13,15 +13,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster import reference
-from yahtzee_cluster.anchors import Anchor, Anchors, most_scored
 from yahtzee_cluster.engine.partition import Subsets
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.anchors import Anchor, Anchors, most_scored
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels import race, uppers
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.rules import Rules
 
 ROUNDING = 1e-14
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from yahtzee_cluster.anchors import Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.anchors import Anchors, most_scored
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.game.anchors import Anchors, most_scored
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.moves import compile_moves
-from yahtzee_cluster.rules import Rules
 
 Values = NDArray[np.float64]
 

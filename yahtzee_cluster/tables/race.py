@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from yahtzee_cluster.anchors import Anchor
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.possible_scores import check_lead
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.scored import check_lead
 from yahtzee_cluster.storage.store import Store
 
 

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.dice import N_DICE
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.moves import Moves, Outcome
-from yahtzee_cluster.rules import Play, Rules
+from yahtzee_cluster.game.dice import N_DICE
+from yahtzee_cluster.game.moves import Moves, Outcome
+from yahtzee_cluster.game.rules import Play, Rules
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 
-from yahtzee_cluster.anchors import Anchor, Anchors
-from yahtzee_cluster.dice import FACES, FIVES, ROLLS
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.rules import Category, Rules
+from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.dice import FACES, FIVES, ROLLS
+from yahtzee_cluster.game.rules import Category, Rules
 
 Ways = set[tuple[int, int]]
 """To fill a box: what it pays without the upper bonus, and what of that goes to the upper total."""

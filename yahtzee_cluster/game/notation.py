@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from operator import index
 
-from yahtzee_cluster.anchors import Anchor, Anchors
-from yahtzee_cluster.dice import FACES, N_DICE, Keep
 from yahtzee_cluster.errors import UsageError, shown
-from yahtzee_cluster.rules import Category, Rules
+from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
+from yahtzee_cluster.game.rules import Category, Rules
 
 DIGIT_OF = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
 FILLERS = {"of", "a", "the"}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import combinations, product
 
-from yahtzee_cluster.rules import Play, Rules
+from yahtzee_cluster.game.rules import Play, Rules
 
 Roll = tuple[int, ...]
 Row = tuple[float, ...]

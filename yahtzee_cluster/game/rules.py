@@ -16,9 +16,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from yahtzee_cluster.dice import FACES, N_DICE, Keep
 from yahtzee_cluster.errors import FileError, short
 from yahtzee_cluster.fields import Fields, is_integer, is_there, parse_toml, read_toml
+from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
 
 MAX_CATEGORIES = 16
 MAX_POINTS = 1000
@@ -26,7 +26,7 @@ MAX_POINTS = 1000
 Joker = Literal["none", "free", "forced"]
 Points = int | Literal["sum", "matching"]
 
-_PRESETS = resources.files("yahtzee_cluster") / "presets"
+_PRESETS = resources.files("yahtzee_cluster") / "game" / "presets"
 
 
 @dataclasses.dataclass(frozen=True)

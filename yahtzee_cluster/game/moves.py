@@ -17,8 +17,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.dice import FACES, FIVES, ROLLS, Keep
-from yahtzee_cluster.rules import MAX_CATEGORIES, Rules
+from yahtzee_cluster.game.dice import FACES, FIVES, ROLLS, Keep
+from yahtzee_cluster.game.rules import MAX_CATEGORIES, Rules
 
 VARIANTS = tuple(product((False, True), repeat=2))
 """(joker, extra bonus): the ways to score five equal dice; the first is the ordinary one."""
