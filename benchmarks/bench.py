@@ -33,7 +33,7 @@ from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.strategies import parse_strategy
-from yahtzee_cluster.table import Table, open_table
+from yahtzee_cluster.tables.table import Table, open_table
 
 LANES = 8
 RUNS = Path("runs")

@@ -21,7 +21,7 @@ from yahtzee_cluster.runtime.executor import Crew, Usage
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.storage.store import Store, claim
-from yahtzee_cluster.table import Table, open_table
+from yahtzee_cluster.tables.table import Table, open_table
 
 BESIDE = Path(sys.executable).parent / "mpirun"
 MPIRUN = str(BESIDE) if BESIDE.exists() else "mpirun"

@@ -29,8 +29,8 @@ from yahtzee_cluster.seats import ForTheChance, ForTheMean
 from yahtzee_cluster.simulation import final_scores
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.strategies import BestChance, BestMean, OfTable, Perfect, Strategy, parse_strategy
-from yahtzee_cluster.table import open_table
 from yahtzee_cluster.tables.race import opening
+from yahtzee_cluster.tables.table import open_table
 
 SIGMAS = 4.5
 """One in 150,000 sound figures is farther away than that, and the dice are the same each time."""

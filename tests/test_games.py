@@ -20,7 +20,7 @@ from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores
 from yahtzee_cluster.statistics import EXTRA_BONUS, statistics
-from yahtzee_cluster.table import Table
+from yahtzee_cluster.tables.table import Table
 
 
 def small(name: str, folder: Path, objective: str = "scores") -> Table:

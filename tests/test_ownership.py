@@ -34,8 +34,8 @@ from yahtzee_cluster.storage.store import (
     claim,
     writer,
 )
-from yahtzee_cluster.table import open_table
-from yahtzee_cluster.verify import verify
+from yahtzee_cluster.tables.judges import verify
+from yahtzee_cluster.tables.table import open_table
 
 SYNC, RENAME = os.fsync, os.rename
 

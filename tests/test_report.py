@@ -14,7 +14,7 @@ from launch import command, computed
 from yahtzee_cluster.games import compare, play_for_mean
 from yahtzee_cluster.report import SHEETS
 from yahtzee_cluster.statistics import percentile, statistics
-from yahtzee_cluster.table import Table
+from yahtzee_cluster.tables.table import Table
 
 FIGURES = ["boxes", "correlations", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]
 TARGET = 20

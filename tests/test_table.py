@@ -22,9 +22,9 @@ from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.storage.store import Store, StoreError
-from yahtzee_cluster.table import Table, open_table
+from yahtzee_cluster.tables.judges import verify
 from yahtzee_cluster.tables.race import opening
-from yahtzee_cluster.verify import verify
+from yahtzee_cluster.tables.table import Table, open_table
 
 
 def changed(table: Table, subset: int, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> tuple[str, ...]:

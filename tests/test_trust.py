@@ -47,8 +47,8 @@ from yahtzee_cluster.storage.store import (
     read_header,
     writer,
 )
-from yahtzee_cluster.table import Table, open_table
-from yahtzee_cluster.verify import verify
+from yahtzee_cluster.tables.judges import verify
+from yahtzee_cluster.tables.table import Table, open_table
 
 
 @pytest.fixture(scope="module", autouse=True)

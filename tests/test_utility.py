@@ -20,8 +20,8 @@ from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.strategies import BestMean, parse_strategy
-from yahtzee_cluster.table import Table, open_table
-from yahtzee_cluster.verify import verify
+from yahtzee_cluster.tables.judges import verify
+from yahtzee_cluster.tables.table import Table, open_table
 
 
 def solved(rules: Rules, goal: str, path: Path) -> Table:

@@ -19,7 +19,7 @@ from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.games import play_for_mean
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility, worth_of
-from yahtzee_cluster.table import Table, open_table
+from yahtzee_cluster.tables.table import Table, open_table
 
 
 def advise(*arguments: object, said: str = "") -> subprocess.CompletedProcess[str]:

@@ -20,7 +20,7 @@ from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.rules import load_rules
 from yahtzee_cluster.games import play_for_mean
 from yahtzee_cluster.statistics import percentile
-from yahtzee_cluster.table import open_table
+from yahtzee_cluster.tables.table import open_table
 
 RUN = ["-m", "yahtzee_cluster.run", "--target", "800"]
 

@@ -28,7 +28,7 @@ from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, moments_after, solve_expected
 from yahtzee_cluster.objectives.probabilities import Approximated, MaxProb, Scores
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.table import Table
+from yahtzee_cluster.tables.table import Table
 
 TIE = 1e-12
 MAX_REACH = 1_000_000_000

@@ -280,7 +280,7 @@ def _statistics(options: argparse.Namespace) -> str:
     from yahtzee_cluster.games import play_for, play_for_mean
     from yahtzee_cluster.objectives.expected import std_of
     from yahtzee_cluster.statistics import PERCENTILES, percentile, statistics
-    from yahtzee_cluster.table import open_table
+    from yahtzee_cluster.tables.table import open_table
 
     if (options.store is None) != (options.target is None):
         raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
@@ -316,7 +316,7 @@ def _statistics(options: argparse.Namespace) -> str:
 def _compare(options: argparse.Namespace) -> str:
     from yahtzee_cluster.games import compare
     from yahtzee_cluster.likeness import facts, words
-    from yahtzee_cluster.table import open_table
+    from yahtzee_cluster.tables.table import open_table
 
     table = open_table(options.store)
     both = compare(options.target, table)
@@ -366,7 +366,7 @@ def _report(options: argparse.Namespace) -> str:
 
     from yahtzee_cluster.findings import find
     from yahtzee_cluster.report import prepare, write
-    from yahtzee_cluster.table import open_table
+    from yahtzee_cluster.tables.table import open_table
 
     if not options.out:
         raise UsageError("out: name a directory with --out")
@@ -380,7 +380,7 @@ def _value(options: argparse.Namespace) -> str:
     from yahtzee_cluster.objectives.probabilities import Probabilities
     from yahtzee_cluster.objectives.race import Race
     from yahtzee_cluster.objectives.utility import Utility
-    from yahtzee_cluster.table import open_store, open_table
+    from yahtzee_cluster.tables.table import open_store, open_table
 
     problem, store = open_store(options.store)
     asking = {"lead": Race, "score": Utility, "need": Probabilities}
@@ -443,7 +443,7 @@ def _advise(options: argparse.Namespace) -> str:
     from yahtzee_cluster.advice import START_OF_TURN, Adviser, Position
     from yahtzee_cluster.conversation import Conversation, answer_lines, listing, talk
     from yahtzee_cluster.game.notation import parse_dice
-    from yahtzee_cluster.table import open_table
+    from yahtzee_cluster.tables.table import open_table
 
     table = None if options.store is None else open_table(options.store)
     rules = table.rules if table else load_rules(options.rules or ("no-joker" if options.lines else "yahtzee"))
@@ -503,7 +503,7 @@ def _flat(advice: dict[str, Any]) -> dict[str, Any]:
 
 
 def _curve(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.table import open_table
+    from yahtzee_cluster.tables.table import open_table
 
     table = open_table(options.store)
     columns = {"p": table.curve()}
@@ -517,7 +517,7 @@ def _curve(options: argparse.Namespace) -> str:
 
 def _status(options: argparse.Namespace) -> str:
     from yahtzee_cluster.storage.store import read_header, writer
-    from yahtzee_cluster.table import open_store
+    from yahtzee_cluster.tables.table import open_store
 
     problem, store = open_store(options.store)
     header = read_header(store.path)
@@ -549,8 +549,8 @@ def _status(options: argparse.Namespace) -> str:
 def _verify(options: argparse.Namespace) -> str:
     from yahtzee_cluster.objectives.race import Race
     from yahtzee_cluster.storage import verification
-    from yahtzee_cluster.table import open_store, open_table
-    from yahtzee_cluster.verify import verify
+    from yahtzee_cluster.tables.judges import verify
+    from yahtzee_cluster.tables.table import open_store, open_table
 
     problem, store = open_store(options.store)
     if isinstance(problem, Race):

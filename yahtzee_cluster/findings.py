@@ -11,7 +11,7 @@ from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.games import compare, play_for_mean
 from yahtzee_cluster.likeness import Both
 from yahtzee_cluster.statistics import percentile, statistics
-from yahtzee_cluster.table import Table
+from yahtzee_cluster.tables.table import Table
 
 ROUNDING = 1e-12
 

@@ -28,7 +28,7 @@ from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores, Strategies
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.statistics import CONSTANT, Currencies
-from yahtzee_cluster.table import Table
+from yahtzee_cluster.tables.table import Table
 
 COSTLIEST = 10
 """So many of the costliest positions are named."""

@@ -22,8 +22,8 @@ from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of
 from yahtzee_cluster.runtime.configuration import KEEP, MAX_THREADS, Computation, parse_bytes, parse_count
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.strategies import EXPECTED, common_rules, parse_strategy
-from yahtzee_cluster.table import Table
 from yahtzee_cluster.tables.race import opening
+from yahtzee_cluster.tables.table import Table
 
 TARGET = 800
 """The highest score that a table of probabilities is asked for, unless something else is said."""

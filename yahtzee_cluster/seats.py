@@ -20,7 +20,7 @@ from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.simulation import Cards, Group, Integers, Outcomes, Play, Seat
 from yahtzee_cluster.storage.store import Store, new_values
-from yahtzee_cluster.table import Table
+from yahtzee_cluster.tables.table import Table
 
 Values = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.seats import ByTable, ForTheChance, ForTheMean, Perfectly
 from yahtzee_cluster.simulation import Seat
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.table import Table, open_store, open_table
+from yahtzee_cluster.tables.table import Table, open_store, open_table
 
 
 class Strategy(ABC):

@@ -22,7 +22,7 @@ from yahtzee_cluster.objectives.probabilities import Approximated, Distribution,
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.storage import verification
 from yahtzee_cluster.storage.verification import Judgements, Verdict
-from yahtzee_cluster.table import Table
+from yahtzee_cluster.tables.table import Table
 
 MOMENTS = "mean", "second moment"
 
