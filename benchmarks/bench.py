@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from yahtzee_cluster.analysis.forward import compare, play_for, play_for_mean
 from yahtzee_cluster.duel import simulated_duel
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import load_rules, preset_names
-from yahtzee_cluster.games import compare, play_for, play_for_mean
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.objectives.expected import solve_expected

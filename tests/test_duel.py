@@ -13,6 +13,7 @@ from launch import command, compute, computed
 from test_race import BONUS, TWO_BOXES
 from test_utility import utility
 
+from yahtzee_cluster.analysis.forward import Played, play_for_mean
 from yahtzee_cluster.duel import DEVIATIONS, Standing, duel, simulated_duel
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.game import reference
@@ -20,7 +21,6 @@ from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import INDEX, KEEPS, ROLL_WAYS, ROLLS
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import load_rules, parse_rules
-from yahtzee_cluster.games import Played, play_for_mean
 from yahtzee_cluster.kernels.hands import chances, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import solve_expected

@@ -13,10 +13,10 @@ from matplotlib.backend_bases import DrawEvent
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from yahtzee_cluster import figures
+from yahtzee_cluster.analysis import figures
+from yahtzee_cluster.analysis.findings import Findings, find
+from yahtzee_cluster.analysis.report import FIGURES
 from yahtzee_cluster.errors import short
-from yahtzee_cluster.findings import Findings, find
-from yahtzee_cluster.report import FIGURES
 
 STRANGE = """
     name = "strange"

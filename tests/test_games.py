@@ -11,15 +11,15 @@ import pytest
 from conftest import SMALL
 from launch import command, computed
 
+from yahtzee_cluster.analysis.forward import compare, play_for, play_for_mean
+from yahtzee_cluster.analysis.statistics import EXTRA_BONUS, statistics
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.rules import Rules, parse_rules
-from yahtzee_cluster.games import compare, play_for, play_for_mean
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores
-from yahtzee_cluster.statistics import EXTRA_BONUS, statistics
 from yahtzee_cluster.tables.table import Table
 
 
@@ -153,7 +153,7 @@ def test_the_costliest_positions_are_the_costliest(tmp_path: Path, monkeypatch: 
     """Those that are named are the first of all positions in which something is given away."""
     table = small("free", tmp_path)
     named = compare(20, table)
-    monkeypatch.setattr("yahtzee_cluster.games.COSTLIEST", 10_000)
+    monkeypatch.setattr("yahtzee_cluster.analysis.forward.COSTLIEST", 10_000)
     for some, every in zip(named, compare(20, table), strict=True):
         assert len(some.costliest) == 10 < len(every.costliest)
         assert some.costliest == every.costliest[:10]

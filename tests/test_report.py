@@ -11,9 +11,9 @@ import pytest
 from conftest import SMALL
 from launch import command, computed
 
-from yahtzee_cluster.games import compare, play_for_mean
-from yahtzee_cluster.report import SHEETS
-from yahtzee_cluster.statistics import percentile, statistics
+from yahtzee_cluster.analysis.forward import compare, play_for_mean
+from yahtzee_cluster.analysis.report import SHEETS
+from yahtzee_cluster.analysis.statistics import percentile, statistics
 from yahtzee_cluster.tables.table import Table
 
 FIGURES = ["boxes", "correlations", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]

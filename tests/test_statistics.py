@@ -5,6 +5,14 @@ from functools import cache
 import numpy as np
 import pytest
 
+from yahtzee_cluster.analysis.statistics import (
+    EXTRA_BONUS,
+    UPPER_BONUS,
+    Statistics,
+    percentile,
+    range_of_mean,
+    statistics,
+)
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.game import reference
@@ -16,7 +24,6 @@ from yahtzee_cluster.kernels.needs import Followed
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Distribution
-from yahtzee_cluster.statistics import EXTRA_BONUS, UPPER_BONUS, Statistics, percentile, range_of_mean, statistics
 
 TABLE_III = {
     "aces": ("1.8813", "1.4786"), "deuces": ("5.2825", "3.9916"), "treys": ("8.5693", "7.3641"),

@@ -13,13 +13,13 @@ import pytest
 import zarr
 from launch import mpirun
 
+from yahtzee_cluster.analysis.forward import play_for_mean
+from yahtzee_cluster.analysis.statistics import percentile
 from yahtzee_cluster.engine.simulator import FIXED_BYTES
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.rules import load_rules
-from yahtzee_cluster.games import play_for_mean
-from yahtzee_cluster.statistics import percentile
 from yahtzee_cluster.tables.table import open_table
 
 RUN = ["-m", "yahtzee_cluster.run", "--target", "800"]

@@ -276,10 +276,10 @@ def _expected(options: argparse.Namespace) -> str:
 
 
 def _statistics(options: argparse.Namespace) -> str:
+    from yahtzee_cluster.analysis.forward import play_for, play_for_mean
+    from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile, statistics
     from yahtzee_cluster.game.anchors import Anchors
-    from yahtzee_cluster.games import play_for, play_for_mean
     from yahtzee_cluster.objectives.expected import std_of
-    from yahtzee_cluster.statistics import PERCENTILES, percentile, statistics
     from yahtzee_cluster.tables.table import open_table
 
     if (options.store is None) != (options.target is None):
@@ -314,8 +314,8 @@ def _statistics(options: argparse.Namespace) -> str:
 
 
 def _compare(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.games import compare
-    from yahtzee_cluster.likeness import facts, words
+    from yahtzee_cluster.analysis.comparison import facts, words
+    from yahtzee_cluster.analysis.forward import compare
     from yahtzee_cluster.tables.table import open_table
 
     table = open_table(options.store)
@@ -364,8 +364,8 @@ def _standings(strategies: Sequence[Strategy], found: Sequence[Standing], n_game
 def _report(options: argparse.Namespace) -> str:
     from pathlib import Path
 
-    from yahtzee_cluster.findings import find
-    from yahtzee_cluster.report import prepare, write
+    from yahtzee_cluster.analysis.findings import find
+    from yahtzee_cluster.analysis.report import prepare, write
     from yahtzee_cluster.tables.table import open_table
 
     if not options.out:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from yahtzee_cluster.analysis.forward import Played, play_by, play_for, play_for_mean, player_for
 from yahtzee_cluster.errors import UsageError, printable, shown
 from yahtzee_cluster.fields import is_there, whole_number
 from yahtzee_cluster.game.rules import Rules, load_rules
-from yahtzee_cluster.games import Played, play_by, play_for, play_for_mean, player_for
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.probabilities import Strategies
 from yahtzee_cluster.objectives.race import Race

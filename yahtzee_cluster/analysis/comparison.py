@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from yahtzee_cluster.analysis.forward import Comparison, Costly
 from yahtzee_cluster.game.notation import names_of, words_of
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.games import Comparison, Costly
 
 STAGES = ("first keep", "second keep", "box")
 

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from yahtzee_cluster import __version__, figures, likeness
+from yahtzee_cluster import __version__
+from yahtzee_cluster.analysis import comparison, figures
+from yahtzee_cluster.analysis.findings import Findings
+from yahtzee_cluster.analysis.forward import Comparison
+from yahtzee_cluster.analysis.statistics import PERCENTILES
 from yahtzee_cluster.errors import UsageError, printable
-from yahtzee_cluster.findings import Findings
-from yahtzee_cluster.games import Comparison
-from yahtzee_cluster.statistics import PERCENTILES
 
 STYLE = """
 body { font: 16px/1.5 Georgia, serif; color: #111; background: #fff; }
@@ -179,7 +180,7 @@ def _sheets(found: Findings) -> Iterator[Sheet]:
         both = zip(("highest mean", f"at least {found.compared_for}"), found.comparison, strict=True)
         sheet = [(who, *row) for who, one in both for row in _decisions(one)]
         yield Sheet("comparison", columns_compared, sheet)
-        facts = likeness.facts(found.compared_for or 0, found.comparison, found.rules)
+        facts = comparison.facts(found.compared_for or 0, found.comparison, found.rules)
         positions = [(who, one) for who in ("by_mean", "by_target") for one in facts[who]["costliest"]]
         keys = list(positions[0][1]) if positions else []
         yield Sheet("costliest", ("played", *keys), [(who, *map(_cell, one.values())) for who, one in positions])
@@ -189,7 +190,7 @@ def _decisions(one: Comparison) -> Iterator[tuple[Any, ...]]:
     for turn, stage in np.ndindex(one.taken.shape):
         yield (
             turn + 1,
-            likeness.STAGES[stage],
+            comparison.STAGES[stage],
             *(float(column[turn, stage]) for column in (one.taken, one.otherwise, one.cost)),
         )
 
@@ -225,7 +226,7 @@ def _page(found: Findings, pictures: dict[figures.Draw, bytes]) -> str:
             body.append("<h2>Where the two part</h2>")
         body.append(_figure(svg, FIGURES[draw]))
     if found.comparison:
-        accounts = likeness.accounts(found.compared_for or 0, found.comparison, found.rules)
+        accounts = comparison.accounts(found.compared_for or 0, found.comparison, found.rules)
         body += [part for account in accounts for part in _account(account)]
     body.append(f"<p>yahtzee_cluster {__version__}. {PROMISE}</p>")
     screen = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -239,7 +240,7 @@ def _figure(svg: bytes, words: Words) -> str:
     return f"<figure>{image}<figcaption>{escape(words.caption)}</figcaption></figure>"
 
 
-def _account(account: likeness.Account) -> list[str]:
+def _account(account: comparison.Account) -> list[str]:
     costliest = "".join(f"<li>{escape(f'{cost}: {where}')}</li>" for cost, where in account.costliest)
     return [
         f"<p>{escape(' '.join(account.summary)).replace(' %', '&nbsp;%')}.</p>",

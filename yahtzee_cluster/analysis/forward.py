@@ -17,6 +17,7 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.analysis.statistics import CONSTANT, Currencies
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor, most_scored
 from yahtzee_cluster.game.dice import KEEPS, ROLLS, Keep
@@ -27,7 +28,6 @@ from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores, Strategies
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.statistics import CONSTANT, Currencies
 from yahtzee_cluster.tables.table import Table
 
 COSTLIEST = 10

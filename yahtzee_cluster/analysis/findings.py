@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.analysis.comparison import Both
+from yahtzee_cluster.analysis.forward import compare, play_for_mean
+from yahtzee_cluster.analysis.statistics import percentile, statistics
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.games import compare, play_for_mean
-from yahtzee_cluster.likeness import Both
-from yahtzee_cluster.statistics import percentile, statistics
 from yahtzee_cluster.tables.table import Table
 
 ROUNDING = 1e-12

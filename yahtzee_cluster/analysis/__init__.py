@@ -1,0 +1,1 @@
+"""Exact statistics of whole games, strategies compared, and the report of both."""
