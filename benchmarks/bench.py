@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from yahtzee_cluster.analysis.forward import compare, play_for, play_for_mean
-from yahtzee_cluster.duel import simulated_duel
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import compile_moves
@@ -32,7 +31,8 @@ from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import MaxProb
-from yahtzee_cluster.strategies import parse_strategy
+from yahtzee_cluster.play.duel import simulated_duel
+from yahtzee_cluster.play.strategies import parse_strategy
 from yahtzee_cluster.tables.table import Table, open_table
 
 LANES = 8

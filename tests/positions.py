@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from random import Random
 
-from yahtzee_cluster.advice import Position
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import ROLLS, Keep
 from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.play.advice import Position
 
 
 def somewhere(rules: Rules, n_free: int, random: Random) -> tuple[Anchor, int]:

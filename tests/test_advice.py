@@ -15,8 +15,6 @@ from conftest import SMALL
 from launch import command, computed
 from positions import judged, rest_of, somewhere
 
-from yahtzee_cluster.advice import Adviser, Goal, Position
-from yahtzee_cluster.conversation import HELP, Conversation, answer, listing, parse_goal
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchor
@@ -26,6 +24,8 @@ from yahtzee_cluster.game.notation import find_box, parse_dice
 from yahtzee_cluster.game.rules import load_rules, parse_rules, preset_names
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.uppers import Decider
+from yahtzee_cluster.play.advice import Adviser, Goal, Position
+from yahtzee_cluster.play.conversation import HELP, Conversation, answer, listing, parse_goal
 
 
 @cache

@@ -14,7 +14,6 @@ from test_race import BONUS, TWO_BOXES
 from test_utility import utility
 
 from yahtzee_cluster.analysis.forward import Played, play_for_mean
-from yahtzee_cluster.duel import DEVIATIONS, Standing, duel, simulated_duel
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchor
@@ -25,10 +24,11 @@ from yahtzee_cluster.kernels.hands import chances, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.race import Race, RaceWins
-from yahtzee_cluster.seats import ForTheChance, ForTheMean
-from yahtzee_cluster.simulation import final_scores
+from yahtzee_cluster.play.duel import DEVIATIONS, Standing, duel, simulated_duel
+from yahtzee_cluster.play.monte_carlo import final_scores
+from yahtzee_cluster.play.policies import ForTheChance, ForTheMean
+from yahtzee_cluster.play.strategies import BestChance, BestMean, OfTable, Perfect, Strategy, parse_strategy
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.strategies import BestChance, BestMean, OfTable, Perfect, Strategy, parse_strategy
 from yahtzee_cluster.tables.race import opening
 from yahtzee_cluster.tables.table import open_table
 
@@ -203,7 +203,7 @@ def test_many_games_are_played_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     """More games than fit into memory at once have other dice in every part, and add up."""
     players = [BestMean(), BestMean()]
     whole = simulated_duel(players, 3000, 1, small("free"))
-    monkeypatch.setattr("yahtzee_cluster.duel.BATCH", 1000)
+    monkeypatch.setattr("yahtzee_cluster.play.duel.BATCH", 1000)
     parts, first = (simulated_duel(players, n, 1, small("free")) for n in (3000, 1000))
     for one, part in zip(parts, first, strict=True):
         assert one.win + one.tie + one.loss == pytest.approx(1)

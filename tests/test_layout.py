@@ -42,7 +42,6 @@ PURE = {
 """All that the engine may use besides itself: nothing with a clock, a file, a thread or a process."""
 
 FLAT = {
-    "play": ["advice", "conversation", "simulation", "seats", "strategies", "duel"],
     "commands": ["job", "slurm", "cli"],
 }
 """Modules that are still to be moved into their rooms."""

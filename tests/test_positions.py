@@ -9,10 +9,10 @@ import pytest
 from conftest import SMALL
 from launch import computed
 
-from yahtzee_cluster.advice import Adviser, Goal, Position
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.play.advice import Adviser, Goal, Position
 
 YAHTZEE = Adviser(load_rules("yahtzee"))
 

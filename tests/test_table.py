@@ -11,7 +11,6 @@ from conftest import SMALL
 from launch import command, compute, computed, mpirun, writable
 from numpy.typing import NDArray
 
-from yahtzee_cluster.advice import Adviser, Position
 from yahtzee_cluster.analysis.forward import compare, play_by, play_for
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import UsageError
@@ -21,6 +20,7 @@ from yahtzee_cluster.game.rules import as_published, load_rules, parse_rules, ru
 from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.play.advice import Adviser, Position
 from yahtzee_cluster.storage.store import Store, StoreError
 from yahtzee_cluster.tables.judges import verify
 from yahtzee_cluster.tables.race import opening

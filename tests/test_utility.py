@@ -10,7 +10,6 @@ from conftest import SMALL
 from launch import command, compute, mpirun
 
 from yahtzee_cluster.analysis.forward import play_by, play_for_mean
-from yahtzee_cluster.duel import duel
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchor
@@ -19,7 +18,8 @@ from yahtzee_cluster.game.rules import Rules, load_rules, parse_rules
 from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.utility import Utility, worth_of
-from yahtzee_cluster.strategies import BestMean, parse_strategy
+from yahtzee_cluster.play.duel import duel
+from yahtzee_cluster.play.strategies import BestMean, parse_strategy
 from yahtzee_cluster.tables.judges import verify
 from yahtzee_cluster.tables.table import Table, open_table
 

@@ -10,15 +10,15 @@ from conftest import SMALL
 from launch import command, compute, computed
 from positions import judged, rest_of, somewhere
 
-from yahtzee_cluster.advice import Adviser, Position
 from yahtzee_cluster.analysis.forward import play_for_mean
-from yahtzee_cluster.conversation import Conversation, answer, listing
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import ROLLS
 from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility, worth_of
+from yahtzee_cluster.play.advice import Adviser, Position
+from yahtzee_cluster.play.conversation import Conversation, answer, listing
 from yahtzee_cluster.tables.table import Table, open_table
 
 

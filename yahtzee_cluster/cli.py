@@ -21,12 +21,12 @@ from yahtzee_cluster.game.rules import Rules, load_rules, preset_names, template
 from yahtzee_cluster.output import Parser, UnheardError, leave_out, open_streams, say, unheard
 
 if TYPE_CHECKING:
-    from yahtzee_cluster.advice import Adviser, Goal
-    from yahtzee_cluster.duel import Standing
     from yahtzee_cluster.game.anchors import Anchor, Anchors
     from yahtzee_cluster.objectives.race import Race
+    from yahtzee_cluster.play.advice import Adviser, Goal
+    from yahtzee_cluster.play.duel import Standing
+    from yahtzee_cluster.play.strategies import Strategy
     from yahtzee_cluster.storage.store import Store
-    from yahtzee_cluster.strategies import Strategy
 
 GAMES = 100_000
 """What a duel with dice takes, unless something else is said."""
@@ -326,8 +326,8 @@ def _compare(options: argparse.Namespace) -> str:
 
 
 def _duel(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.duel import duel, simulated_duel
-    from yahtzee_cluster.strategies import parse_strategy
+    from yahtzee_cluster.play.duel import duel, simulated_duel
+    from yahtzee_cluster.play.strategies import parse_strategy
 
     known = {text: parse_strategy(text) for text in dict.fromkeys(options.strategies)}
     strategies = [known[text] for text in options.strategies]
@@ -440,9 +440,9 @@ def _scorecard(options: argparse.Namespace, anchors: Anchors) -> tuple[Anchor, d
 
 
 def _advise(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.advice import START_OF_TURN, Adviser, Position
-    from yahtzee_cluster.conversation import Conversation, answer_lines, listing, talk
     from yahtzee_cluster.game.notation import parse_dice
+    from yahtzee_cluster.play.advice import START_OF_TURN, Adviser, Position
+    from yahtzee_cluster.play.conversation import Conversation, answer_lines, listing, talk
     from yahtzee_cluster.tables.table import open_table
 
     table = None if options.store is None else open_table(options.store)
@@ -481,7 +481,7 @@ def _advise(options: argparse.Namespace) -> str:
 
 def _goal(options: argparse.Namespace, adviser: Adviser) -> Goal:
     """What the flags say is played for, or else what the table does."""
-    from yahtzee_cluster.advice import MEAN, Goal
+    from yahtzee_cluster.play.advice import MEAN, Goal
 
     if options.goal is not None:
         return MEAN

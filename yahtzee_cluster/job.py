@@ -19,9 +19,9 @@ from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of
+from yahtzee_cluster.play.strategies import EXPECTED, common_rules, parse_strategy
 from yahtzee_cluster.runtime.configuration import KEEP, MAX_THREADS, Computation, parse_bytes, parse_count
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.strategies import EXPECTED, common_rules, parse_strategy
 from yahtzee_cluster.tables.race import opening
 from yahtzee_cluster.tables.table import Table
 

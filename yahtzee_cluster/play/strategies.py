@@ -15,8 +15,8 @@ from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.probabilities import Strategies
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.seats import ByTable, ForTheChance, ForTheMean, Perfectly
-from yahtzee_cluster.simulation import Seat
+from yahtzee_cluster.play.monte_carlo import Seat
+from yahtzee_cluster.play.policies import ByTable, ForTheChance, ForTheMean, Perfectly
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.table import Table, open_store, open_table
 

@@ -18,7 +18,7 @@ from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.probabilities import Strategies
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.simulation import Cards, Group, Integers, Outcomes, Play, Seat
+from yahtzee_cluster.play.monte_carlo import Cards, Group, Integers, Outcomes, Play, Seat
 from yahtzee_cluster.storage.store import Store, new_values
 from yahtzee_cluster.tables.table import Table
 

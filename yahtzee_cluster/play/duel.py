@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import solve_expected
-from yahtzee_cluster.simulation import Integers, final_scores
-from yahtzee_cluster.strategies import Perfect, Strategy, common_rules
+from yahtzee_cluster.play.monte_carlo import Integers, final_scores
+from yahtzee_cluster.play.strategies import Perfect, Strategy, common_rules
 
 MOST_PLAYERS = 16
 BATCH = 1 << 20

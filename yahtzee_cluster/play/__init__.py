@@ -1,0 +1,1 @@
+"""Playing a game: advice, strategies, and duels, exact or with dice."""
