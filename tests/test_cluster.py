@@ -19,7 +19,7 @@ from beowulf import MAPPED
 from conftest import SMALL
 from launch import IS_HYDRA, MPIRUN, PERMITTED, YACHT_SHA256, descendants, mpirun, started
 
-from yahtzee_cluster.job import Job
+from yahtzee_cluster.commands.job import Job
 
 RUN = ["-m", "yahtzee_cluster.run"]
 YACHT = [*RUN, "--rules", "yacht", "--target", "300"]

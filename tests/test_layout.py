@@ -41,12 +41,6 @@ PURE = {
 }
 """All that the engine may use besides itself: nothing with a clock, a file, a thread or a process."""
 
-FLAT = {
-    "commands": ["job", "slurm", "cli"],
-}
-"""Modules that are still to be moved into their rooms."""
-MOVING = {name: room for room, names in FLAT.items() for name in names}
-
 
 def imported(source: str) -> set[str]:
     """Every module that some source imports, wherever it does so; of the package, what is imported from it."""
@@ -72,9 +66,8 @@ def trespasses(room: str, source: str) -> set[str]:
                 found.add(module)
             continue
         name = inside.split(".")[0]
-        target = MOVING.get(name, name) if inside.count(".") == 0 else name
         base = BASE if room != "engine" else set()
-        if target not in {room, "__version__"} | base | ROOMS.get(room, set()):
+        if name not in {room, "__version__"} | base | ROOMS.get(room, set()):
             found.add(module)
     return found
 
@@ -83,7 +76,7 @@ def modules() -> Iterator[tuple[str, Path]]:
     """Every Python module of the package with the room it is in; "" for those at the top."""
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):
         inside = path.relative_to(ROOT / PACKAGE)
-        yield (inside.parts[0] if len(inside.parts) > 1 else MOVING.get(path.stem, "")), path
+        yield inside.parts[0] if len(inside.parts) > 1 else "", path
 
 
 def test_every_module_has_a_room() -> None:
@@ -91,15 +84,12 @@ def test_every_module_has_a_room() -> None:
     for room, path in modules():
         if room:
             assert room in ROOMS, path
-            assert (ROOT / PACKAGE / room / "__init__.py").exists() or path.stem in MOVING, room
         else:
             assert path.stem in DOORS | BASE, path
     for room in ROOMS:
-        path = ROOT / PACKAGE / room / "__init__.py"
-        if path.exists() and room != "kernels":
-            docstring = ast.get_docstring(ast.parse(path.read_text()))
-            assert docstring, room
-            assert docstring.splitlines()[0].endswith("."), room
+        docstring = ast.get_docstring(ast.parse((ROOT / PACKAGE / room / "__init__.py").read_text()))
+        assert docstring, room
+        assert docstring.count("\n") == 0 or room == "kernels", room
 
 
 def test_rooms_import_what_they_may() -> None:
@@ -211,7 +201,7 @@ def test_built_wheel_works_elsewhere(tmp_path: Path) -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(target)!r}); import yahtzee_cluster.kernels as k; print(k.__file__); "
     )
-    program += "from yahtzee_cluster.cli import main; main(['expected', '--rules', 'yacht'])"
+    program += "from yahtzee_cluster.commands.cli import main; main(['expected', '--rules', 'yacht'])"
     result = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=60, capture_output=True, text=True
     )

@@ -11,13 +11,13 @@ import pytest
 from conftest import SMALL
 from toy import Tours
 
+from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine import fixed_set
 from yahtzee_cluster.engine.fixed_set import Scales, needed_bytes, smallest_that_fits
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.recurrence import Block, Recurrence
 from yahtzee_cluster.engine.simulator import Costs, advise, simulate
 from yahtzee_cluster.game.rules import load_rules, parse_rules
-from yahtzee_cluster.job import Job
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.runtime import planner

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from launch import BESIDE, YACHT_SHA256, YAHT_SHA256
 from mini_slurm import Slurm, lacking, started, wait_for
 
-from yahtzee_cluster.slurm import Needs, Request, clock, doubt, script, seconds, time_s
+from yahtzee_cluster.commands.slurm import Needs, Request, clock, doubt, script, seconds, time_s
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = [sys.executable, "-m", "yahtzee_cluster"]

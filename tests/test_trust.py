@@ -29,7 +29,7 @@ from launch import compute, writable
 from test_store import ALL, LISTED, bits, class_with, complete, contents, copied, small_and_quick, start
 from toy import Listed
 
-from yahtzee_cluster.cli import main
+from yahtzee_cluster.commands.cli import main
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.errors import FileError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT

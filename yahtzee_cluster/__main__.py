@@ -6,7 +6,7 @@ handler = signal.getsignal(signal.SIGINT)
 if handler is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from yahtzee_cluster import cli  # noqa: E402
+from yahtzee_cluster.commands import cli  # noqa: E402
 
 
 def main() -> int:

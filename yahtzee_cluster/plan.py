@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine.simulator import Costs
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.job import Job
 from yahtzee_cluster.output import Parser, leave_out, say
 from yahtzee_cluster.runtime.configuration import add_flags, parse_count
 from yahtzee_cluster.runtime.planner import as_json, as_text, calibrate, make_plan, make_scaling, plot, scaling_as_text

@@ -562,7 +562,7 @@ def _verify(options: argparse.Namespace) -> str:
 
 
 def _slurm(options: argparse.Namespace) -> str:
-    from yahtzee_cluster.slurm import Request, ready, submit
+    from yahtzee_cluster.commands.slurm import Request, ready, submit
 
     request = Request(**{field.name: getattr(options, field.name) for field in fields(Request)})
     text = ready(request)
