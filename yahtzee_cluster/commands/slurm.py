@@ -1,10 +1,13 @@
-"""Batch scripts for Slurm: the text of a script is a pure function of what is asked for and what the planner says.
+"""`yahtzee-cluster slurm`: batch scripts for Slurm.
+
+The text of a script is a pure function of what is asked for and what the planner says.
 
 Every script passes Slurm's warning on to the run, and has itself requeued until the run is done.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
 import subprocess
@@ -13,6 +16,7 @@ from dataclasses import dataclass, fields
 from math import ceil
 from pathlib import Path
 
+from yahtzee_cluster.commands.flags import count
 from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine.simulator import FIXED_BYTES, simulate
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
@@ -73,6 +77,33 @@ if [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" = RUNNING ]; then
 fi
 exit "$code"
 """
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this verb."""
+    parser.description = (
+        "Print a batch script that computes a table, with memory and time from the planner. "
+        "It reacts to Slurm's warning, has itself requeued, and goes on from what was committed."
+    )
+    parser.epilog = "Example: slurm --job jobs/maxprob-800.toml --nodes 4 --ranks-per-node 8 --submit"
+    parser.add_argument("--job", required=True, metavar="FILE", help="what to compute, see jobs/")
+    parser.add_argument("--nodes", required=True, type=count, metavar="N", help="how many nodes")
+    parser.add_argument("--ranks-per-node", required=True, type=count, metavar="N", help="one of all is the master")
+    parser.add_argument("--time", help="MINUTES, HH:MM:SS or D-HH:MM:SS (default: from the planner, generously)")
+    parser.add_argument("--threads", type=count, metavar="N", help="cores that each rank uses (default: the job's)")
+    parser.add_argument("--store", metavar="DIR", help="where the table is kept (default: the job's, or in $RUNS)")
+    parser.add_argument("--launcher", choices=["srun", "mpirun"], default="srun", help="(default: srun)")
+    parser.add_argument(
+        "--site", default="slurm/site.sh", metavar="FILE", help="what is so on this cluster (default: slurm/site.sh)"
+    )
+    parser.add_argument("--submit", action="store_true", help="submit the script, and print the job's number instead")
+
+
+def run(options: argparse.Namespace) -> str:
+    """Print the batch script, or submit it."""
+    request = Request(**{field.name: getattr(options, field.name) for field in fields(Request)})
+    text = ready(request)
+    return submit(text, request.site) if options.submit else text
 
 
 @dataclass(frozen=True)

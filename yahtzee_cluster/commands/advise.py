@@ -1,0 +1,108 @@
+"""`yahtzee-cluster advise`: what to keep, and where to score."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+from yahtzee_cluster.commands.flags import add_json, add_scorecard, count, scorecard
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game.notation import parse_dice
+from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.output import leave_out
+from yahtzee_cluster.play.advice import MEAN, START_OF_TURN, Adviser, Goal, Position
+from yahtzee_cluster.play.conversation import Conversation, answer_lines, listing, talk
+from yahtzee_cluster.tables.table import open_table
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this verb."""
+    parser.description = (
+        "Say what to do: at a terminal turn by turn, for one position with --dice, or for many with "
+        "--lines. Plays for the highest expected score, with a table of some utility for what that holds, or with a "
+        "table of probabilities to beat or reach a score."
+    )
+    parser.epilog = (
+        "Examples: advise --store runs/yahtzee-maxprob-800-G5 --beat 250; "
+        "advise --used aces,full-house --upper 3 --score-so-far 28 --dice 2,2,2,5,6 --rolls-left 2 --json"
+    )
+    game = parser.add_mutually_exclusive_group()
+    game.add_argument("--store", metavar="DIR", help="a table of maxprob, scores or some utility; its rules are taken")
+    game.add_argument("--rules", metavar="NAME|FILE", help="a rule set (default: yahtzee, with --lines no-joker)")
+    add_scorecard(parser)
+    parser.add_argument("--score-so-far", type=count, metavar="N", help="all points so far (default: 0)")
+    goal = parser.add_mutually_exclusive_group()
+    goal.add_argument("--beat", type=count, metavar="N", help="play to score more than this")
+    goal.add_argument("--reach", type=count, metavar="N", help="play to score at least this")
+    goal.add_argument(
+        "--goal", choices=["expected"], help="play for the highest expected score, whatever table there is"
+    )
+    parser.add_argument("--dice", metavar="DICE", help="five dice, as 2,2,2,5,6 or 22256")
+    parser.add_argument("--rolls-left", type=count, choices=range(3), metavar="N", help="0 to 2 more rolls")
+    add_json(parser)
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="answer lines on stdin: a mark for each box (x used, - free), upper total, True or False for an active "
+        "Yahtzee bonus, rerolls left (3 before the first roll), five dice, and for a table of some "
+        "utility the score so far",
+    )
+
+
+def run(options: argparse.Namespace) -> str:
+    """Answer one position or many lines, or hold a conversation."""
+    table = None if options.store is None else open_table(options.store)
+    rules = table.rules if table else load_rules(options.rules or ("no-joker" if options.lines else "yahtzee"))
+    adviser = Adviser(rules, table)
+    if options.lines:
+        _check_lines(options, adviser)
+        answer_lines(adviser)
+        return ""
+    goal = _goal(options, adviser)
+    anchor, card = scorecard(options, adviser.anchors)
+    if options.dice is None and options.rolls_left is not None:
+        raise UsageError("dice: say which are on the table, with --dice")
+    position = Position(anchor, score=options.score_so_far or 0)
+    adviser.check(position, goal)
+    if options.dice is None and not options.json:
+        return talk(Conversation(adviser, position, goal))
+    if options.dice is not None:
+        if options.rolls_left is None:
+            raise UsageError("rolls left: say how often the dice may still be rolled, 0 to 2, with --rolls-left")
+        position = replace(position, roll=parse_dice(options.dice), rolls_left=options.rolls_left)
+    advice = adviser.advise(position, goal)
+    if not options.json:
+        return listing(advice)
+    asked = {
+        "rules": rules.name,
+        **card,
+        "score": position.score,
+        "dice": position.roll,
+        "rolls_left": START_OF_TURN if position.roll is None else position.rolls_left,
+        "reach": goal.reach,
+        "goal": goal.utility,
+    }
+    return json.dumps(asked | {"moves": [_flat(asdict(one)) for one in advice]})
+
+
+def _goal(options: argparse.Namespace, adviser: Adviser) -> Goal:
+    """What the flags say is played for, or else what the table does."""
+    if options.goal is not None:
+        return MEAN
+    reach = options.reach if options.beat is None else options.beat + 1
+    return adviser.goal if reach is None else Goal(reach)
+
+
+def _check_lines(options: argparse.Namespace, adviser: Adviser) -> None:
+    """Refuse what says something else than the lines, or than the table by which they are answered."""
+    beside = ("beat", "reach", "goal", "dice", "rolls_left", "json", "used", "upper", "chip", "score_so_far")
+    leave_out(options, beside, "lines: every line says its position, and all are played for the same")
+    if adviser.reaches_scores:
+        leave_out(options, ["store"], "lines: none says what to beat or to reach; name the game with --rules")
+
+
+def _flat(advice: dict[str, Any]) -> dict[str, Any]:
+    move = advice.pop("move")
+    return {key: value for key, value in (move | advice).items() if value is not None}

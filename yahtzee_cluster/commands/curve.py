@@ -1,0 +1,27 @@
+"""`yahtzee-cluster curve`: the probability of every final score, from the start."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from yahtzee_cluster.commands.flags import add_store
+from yahtzee_cluster.tables.table import open_table
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this verb."""
+    parser.description = "Print the probability of every final score, from the start."
+    add_store(parser)
+
+
+def run(options: argparse.Namespace) -> str:
+    """Format the curve of a table."""
+    table = open_table(options.store)
+    columns = {"p": table.curve()}
+    if table.objective == "scores":
+        columns["mean"], columns["std"] = table.score_curve()
+    if options.json:
+        return json.dumps({"target": table.target} | {name: column.tolist() for name, column in columns.items()})
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return "\n".join(f"{s:>5}  {'  '.join(f'{x:<16.12g}' for x in row)}".rstrip() for s, row in enumerate(rows))

@@ -1,0 +1,34 @@
+"""`yahtzee-cluster report`: a page with tables and figures."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from yahtzee_cluster.analysis.findings import find
+from yahtzee_cluster.analysis.report import prepare, write
+from yahtzee_cluster.commands.flags import count
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.tables.table import open_table
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this verb."""
+    parser.description = (
+        "Write one page that holds everything there is to say of a game, its figures as SVG and PNG, and "
+        "its tables as CSV, from a table of scores; print where it is."
+    )
+    parser.epilog = "Example: report --store runs/yahtzee-scores-1575-G5 --for 250 --out report"
+    parser.add_argument("--store", required=True, metavar="DIR", help="a table with objective `scores`")
+    parser.add_argument("--out", required=True, metavar="DIR", help="where the report goes")
+    parser.add_argument("--for", dest="target", type=count, metavar="N", help="compare with who plays for this score")
+
+
+def run(options: argparse.Namespace) -> str:
+    """Write the report, and name its page."""
+    if not options.out:
+        raise UsageError("out: name a directory with --out")
+    table, out = open_table(options.store), Path(options.out)
+    table.score_curve()  # or it says why not, before anything is made
+    prepare(out)
+    return str(write(find(table, options.target), out))

@@ -1,0 +1,66 @@
+"""`yahtzee-cluster statistics`: what a strategy brings in every box, and percentiles of the final score."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from math import isnan
+from typing import Any
+
+from yahtzee_cluster.analysis.forward import play_for, play_for_mean
+from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile, statistics
+from yahtzee_cluster.commands.flags import add_json, add_scorecard, count, scorecard
+from yahtzee_cluster.errors import UsageError, short
+from yahtzee_cluster.game.anchors import Anchors
+from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.objectives.expected import std_of
+from yahtzee_cluster.tables.table import open_table
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this verb."""
+    parser.description = (
+        "Print mean and variance of every box and bonus, and percentiles of the final score, exactly: of "
+        "who plays for the highest expected score, or for a score, as a table decides. With --json also the whole "
+        "distribution, and for the highest expected score all covariances."
+    )
+    parser.epilog = "Example: statistics --store runs/yahtzee-scores-1575-G5 --for 250"
+    game = parser.add_mutually_exclusive_group()
+    game.add_argument("--rules", metavar="NAME|FILE", help="a rule set by name, or a TOML file (default: yahtzee)")
+    game.add_argument("--store", metavar="DIR", help="a table of scores or approx; its rules are taken")
+    parser.add_argument("--for", dest="target", type=count, metavar="N", help="play for at least so many points")
+    add_scorecard(parser)
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> str:
+    """Play all games of a strategy forward, and format what they bring."""
+    if (options.store is None) != (options.target is None):
+        raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
+    table = None if options.store is None else open_table(options.store)
+    rules = table.rules if table else load_rules("yahtzee" if options.rules is None else options.rules)
+    start, _ = scorecard(options, Anchors(rules))
+    games = play_for(options.target, table, start) if table else play_for_mean(rules, start)
+    mean, second_moment = games.moments
+    percentiles = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
+    summary: dict[str, Any] = {"rules": rules.name, "for": options.target, "mean": mean}
+    summary["std"] = std_of(mean, second_moment)
+    variances = games.variance.tolist()
+    if not table:
+        found = statistics(rules, start)
+        variances = found.variance.tolist()
+        summary["covariances"] = found.covariance.tolist()
+    boxes = list(zip(games.names, games.mean.tolist(), variances, strict=True))
+    if options.json:
+        columns = {"names": games.names, "means": games.mean.tolist()}
+        columns["variances"] = [None if isnan(variance) else variance for variance in variances]
+        return json.dumps(summary | columns | {"percentiles": percentiles, "p": games.curve.tolist()})
+    goal = "the highest expected score" if options.target is None else f"at least {options.target} points"
+    lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal}"]
+    lines += [f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")]
+    lines += ["", f"{'box or bonus':16} {'mean':>9} {'variance':>12} {'deviation':>10}"]
+    for name, average, variance in boxes:
+        spread = "" if isnan(variance) else f" {variance:>12.4f} {variance**0.5:>10.4f}"
+        lines.append(f"{short(name, 16):16} {average:>9.4f}{spread}")
+    lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17g}{at:>9}" for share, at in percentiles.items())]
+    return "\n".join(lines)

@@ -1,0 +1,38 @@
+"""`yahtzee-cluster verify`: whether every byte of a table is right."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+
+from yahtzee_cluster.commands.flags import add_store, count
+from yahtzee_cluster.objectives.race import Race
+from yahtzee_cluster.storage import verification
+from yahtzee_cluster.tables.judges import verify
+from yahtzee_cluster.tables.table import open_store, open_table
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this verb."""
+    parser.description = "Print whether every byte of a table is right."
+    add_store(parser)
+    parser.add_argument(
+        "--sample",
+        type=count,
+        default=0,
+        metavar="N",
+        help="how many values to solve again, one of every class at least (default: one of every class)",
+    )
+    parser.add_argument("--seed", type=count, metavar="N", help="which ones (default: others each time)")
+
+
+def run(options: argparse.Namespace) -> str:
+    """Verify a table."""
+    problem, store = open_store(options.store)
+    if isinstance(problem, Race):
+        verdict = verification.verify(problem, store, options.sample, options.seed)
+    else:
+        verdict = verify(open_table(options.store), options.sample, options.seed)
+    verdict.check()
+    return json.dumps(asdict(verdict)) if options.json else verdict.report()
