@@ -20,7 +20,8 @@ from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.runtime.executor import Crew, Usage
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
-from yahtzee_cluster.storage.store import Store, claim
+from yahtzee_cluster.storage.claim import claim
+from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.table import Table, open_table
 
 BESIDE = Path(sys.executable).parent / "mpirun"
@@ -108,10 +109,8 @@ def computed(rules: str, path: Path, objective: str = "maxprob", target: int = 6
 
 def writable(store: Store) -> Store:
     """A table that a test writes into although no run has claimed it."""
-    if not store.run:
-        store.run = "test"
-        store.begin_run()
-    store.prepare()
+    store.write_for("test").make()
+    store.run.sweep()
     return store
 
 

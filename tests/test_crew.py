@@ -23,7 +23,10 @@ from yahtzee_cluster.engine.worker import bytes_at_once
 from yahtzee_cluster.runtime.executor import ClassFailedError, Crew, Usage
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
-from yahtzee_cluster.storage.store import SHARD, ReplacedError, Store, claim
+from yahtzee_cluster.storage.claim import claim
+from yahtzee_cluster.storage.errors import ReplacedError
+from yahtzee_cluster.storage.layout import SHARD
+from yahtzee_cluster.storage.store import Store
 
 ALL = range(1 << len(TOWNS))
 TOWN: list[int] = TOWN_OF.tolist()

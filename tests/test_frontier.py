@@ -23,7 +23,11 @@ from yahtzee_cluster.engine.schedule import Committed, Compute, Event, Joined, L
 from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.runtime.executor import Checked, ClassFailedError
-from yahtzee_cluster.storage.store import DROPPED, SHARD, Growth, Store, StoreRefusedError, claim, read_header
+from yahtzee_cluster.storage.claim import Growth, claim
+from yahtzee_cluster.storage.errors import StoreRefusedError
+from yahtzee_cluster.storage.header import read_header
+from yahtzee_cluster.storage.layout import DROPPED, SHARD
+from yahtzee_cluster.storage.store import Store
 
 
 def bytes_to_be_read(partition: Partition, users: dict[ClassId, list[ClassId]], done: set[ClassId]) -> int:

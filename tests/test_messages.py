@@ -32,7 +32,8 @@ from yahtzee_cluster.runtime.executor import Crew, Usage
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.runtime.supervisor import Note
-from yahtzee_cluster.storage.store import Store, claim
+from yahtzee_cluster.storage.claim import claim
+from yahtzee_cluster.storage.store import Store
 
 pytestmark = pytest.mark.mpi(min_size=3)
 

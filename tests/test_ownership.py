@@ -21,19 +21,11 @@ from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility, worth_of
-from yahtzee_cluster.storage.store import (
-    ASIDE,
-    DROPPED,
-    LOCK,
-    SHARD,
-    DamagedError,
-    ReplacedError,
-    Store,
-    StoreError,
-    StoreRefusedError,
-    claim,
-    writer,
-)
+from yahtzee_cluster.storage.claim import claim
+from yahtzee_cluster.storage.errors import DamagedError, ReplacedError, StoreError, StoreRefusedError
+from yahtzee_cluster.storage.layout import ASIDE, DROPPED, LOCK, SHARD
+from yahtzee_cluster.storage.lock import writer
+from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.judges import verify
 from yahtzee_cluster.tables.table import open_table
 
@@ -175,15 +167,15 @@ def test_a_run_leaves_the_one_that_replaced_it_alone(go: Callable[[Path], None],
         go(path)
         with claim(path, LISTED, ALL, {}) as new:
             new.write(cls, LISTED.block(new.partition, cls))
-            unfinished = path / ASIDE / new.run / "half"
+            unfinished = path / ASIDE / new.run.token / "half"
             unfinished.mkdir()
             before = tree(path)
             nothing_to_do: list[Callable[[], Any]] = [
                 lambda: old.write(class_with(old, 5), other.block(old.partition, class_with(old, 5))),
                 lambda: old.drop(cls),
                 lambda: old.remove(cls),
-                old.dead,
-                lambda: old.tombstone(1).touch(),
+                old.run.dead,
+                lambda: old.run.tombstone(1).touch(),
             ]
             for act in nothing_to_do:
                 with pytest.raises((ReplacedError, FileNotFoundError)):
@@ -197,7 +189,7 @@ def test_a_run_leaves_the_one_that_replaced_it_alone(go: Callable[[Path], None],
                 claim(path, LISTED, ALL, {}),
             ):
                 pass
-            _end(Store.of(path, other, ALL, old.run))
+            _end(Store.of(path, other, ALL, old.run.token))
             assert tree(path) == before
             assert (path / LOCK).stat().st_ino == old_lock
             assert writer(path) == f"process {os.getpid()}"
@@ -205,10 +197,10 @@ def test_a_run_leaves_the_one_that_replaced_it_alone(go: Callable[[Path], None],
         assert new.is_sound(cls)
 
 
-def _end(run: Store) -> None:
+def _end(store: Store) -> None:
     """What a run does at its end."""
     with Path(os.devnull).open("rb") as lock:
-        run.end_run(lock)
+        store.run.end(lock)
 
 
 def test_a_table_that_is_replaced_while_its_run_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +236,7 @@ def test_a_rank_whose_run_has_ended_writes_nothing(tmp_path: Path) -> None:
     """A worker commits for a run that holds the table, and for none that has died, even if nothing was swept yet."""
     with claim(tmp_path, LISTED, ALL, {}) as store:
         worker = Store.of(tmp_path, LISTED, ALL)
-        worker.join(store.run)
+        worker.write_for(store.run.token).join()
         first, second = class_with(store, 5), class_with(store, 22)
         worker.write(first, LISTED.block(store.partition, first))
         assert store.is_sound(first)
@@ -253,7 +245,7 @@ def test_a_rank_whose_run_has_ended_writes_nothing(tmp_path: Path) -> None:
             with pytest.raises(ReplacedError, match="is not held by the run that this rank belongs to any more"):
                 worker.write(second, LISTED.block(store.partition, second))
         assert store.committed == [first]
-        assert [*(tmp_path / ASIDE / store.run).iterdir()] == []
+        assert [*(tmp_path / ASIDE / store.run.token).iterdir()] == []
 
 
 def _let_go_of(store: Store, lock: IO[bytes]) -> None:
@@ -296,7 +288,7 @@ def test_another_directory_is_not_joined(tmp_path: Path) -> None:
     with claim(tmp_path / "one", LISTED, ALL, {}) as store:
         complete(tmp_path / "other", LISTED, ALL)
         with pytest.raises(StoreRefusedError, match="is not the directory that the master sees; name one on a disk"):
-            Store.of(tmp_path / "other", LISTED, ALL).join(store.run)
+            Store.of(tmp_path / "other", LISTED, ALL).write_for(store.run.token).join()
 
 
 def test_runs_that_begin_in_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +336,7 @@ def test_a_table_that_is_away_for_a_moment(tmp_path: Path) -> None:
         for look in (store.is_sound, store.remove, store.has_digest):
             with pytest.raises(ReplacedError):
                 look(cls)
-        for ask in (lambda: store.committed, lambda: store.dropped, store.dead):
+        for ask in (lambda: store.committed, lambda: store.dropped, store.run.dead):
             with pytest.raises((ReplacedError, StoreError)):
                 ask()
         (tmp_path / "away").rename(store.path)
@@ -358,12 +350,12 @@ def test_a_lock_that_is_removed(other: str | None, tmp_path: Path) -> None:
     def work() -> None:
         with claim(tmp_path, LISTED, ALL, {}) as store:
             cls, worker = class_with(store, 5), Store.of(tmp_path, LISTED, ALL)
-            worker.join(store.run)
+            worker.write_for(store.run.token).join()
             (tmp_path / LOCK).unlink()
             if other:
                 (tmp_path / LOCK).write_text(other)
             with pytest.raises(ReplacedError, match="is not held by the run"):
-                store.dead()
+                store.run.dead()
             with pytest.raises(ReplacedError, match="is not held by the run"):
                 worker.write(cls, LISTED.block(store.partition, cls))
             raise KeyError(cls)
@@ -396,7 +388,7 @@ def test_a_class_that_comes_while_it_is_computed(tmp_path: Path) -> None:
         (store.place(cls) / SHARD).write_bytes(b"rubbish")
         store.write(cls, LISTED.block(store.partition, cls))
         assert store.is_sound(cls)
-        assert [*(store.path / ASIDE / store.run).iterdir()] == []
+        assert [*(store.path / ASIDE / store.run.token).iterdir()] == []
 
 
 # ------------------------------------------------------------------------------------- dropped, and unreadable
@@ -423,7 +415,7 @@ def test_dropped_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.undo()
         assert happened == [("fsync", True, True), ("rename", True, True)]
         assert (store.dropped, store.committed) == ({cls}, [cls])
-        assert [*(tmp_path / ASIDE / store.run).iterdir()] == []
+        assert [*(tmp_path / ASIDE / store.run.token).iterdir()] == []
         assert store.has_digest(cls)
 
 

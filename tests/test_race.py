@@ -22,7 +22,9 @@ from yahtzee_cluster.game.rules import Rules, load_rules, parse_rules
 from yahtzee_cluster.kernels.race import Race as Kernel
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.race import Race, RaceWins
-from yahtzee_cluster.storage.store import DamagedError, Store, read_header
+from yahtzee_cluster.storage.errors import DamagedError
+from yahtzee_cluster.storage.header import read_header
+from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.storage.verification import verify
 from yahtzee_cluster.tables.race import opening, value_of
 

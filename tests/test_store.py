@@ -31,22 +31,13 @@ from zarr.codecs import Crc32cCodec
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.storage.store import (
-    ASIDE,
-    CHUNK_VALUES,
-    HEADER,
-    SHARD,
-    DamagedError,
-    Header,
-    Shape,
-    Store,
-    StoreError,
-    StoreRefusedError,
-    claim,
-    digest,
-    read_header,
-    writer,
-)
+from yahtzee_cluster.storage.claim import claim
+from yahtzee_cluster.storage.errors import DamagedError, StoreError, StoreRefusedError
+from yahtzee_cluster.storage.header import HEADER, Header, read_header
+from yahtzee_cluster.storage.layout import ASIDE, SHARD
+from yahtzee_cluster.storage.lock import writer
+from yahtzee_cluster.storage.shard import CHUNK_VALUES, Shape, digest
+from yahtzee_cluster.storage.store import Store
 
 CHUNK = 8
 """What `CHUNK_VALUES` is here, but for one test of the true one."""
@@ -61,7 +52,7 @@ BEGUN = {"began": "now"}
 def small_and_quick() -> Iterator[None]:
     """Chunks are short, and nobody waits for the disk, which takes longer than all else."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("yahtzee_cluster.storage.store.CHUNK_VALUES", CHUNK)
+        patch.setattr("yahtzee_cluster.storage.shard.CHUNK_VALUES", CHUNK)
         patch.setattr("os.fsync", lambda _: None)
         yield
 
@@ -169,7 +160,7 @@ def test_shards_are_as_zarr_writes_them(tmp_path: Path) -> None:
 )
 def test_true_chunks(n_values: int, n_chunks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With chunks as long as they truly are, classes of all lengths are read by us and by the library alike."""
-    monkeypatch.setattr("yahtzee_cluster.storage.store.CHUNK_VALUES", CHUNK_VALUES)
+    monkeypatch.setattr("yahtzee_cluster.storage.shard.CHUNK_VALUES", CHUNK_VALUES)
     problem = Listed((n_values, 3))
     store = complete(tmp_path / "table", problem, 0)
     cls = store.partition.class_of(0)
@@ -233,7 +224,7 @@ def test_the_first_to_write_a_class_wins(tmp_path: Path) -> None:
         assert store.place(cls).stat().st_ino == inode
         assert bits(store.block(cls).values) == bits(block.values)
         assert store.committed == [cls]
-        assert list((tmp_path / ASIDE / store.run).iterdir()) == []
+        assert list((tmp_path / ASIDE / store.run.token).iterdir()) == []
         assert {path.name for path in (tmp_path / "classes").iterdir()} == {"zarr.json", store.place(cls).name}
 
 
@@ -252,7 +243,7 @@ def test_a_server_that_is_asked_twice(name: str, tmp_path: Path, monkeypatch: py
             patch.setattr(f"os.{name}", twice)
             store.write(cls, LISTED.block(store.partition, cls))
         assert store.is_sound(cls)
-        assert list((tmp_path / ASIDE / store.run).iterdir()) == []
+        assert list((tmp_path / ASIDE / store.run.token).iterdir()) == []
 
 
 def test_durable_before_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -440,7 +431,7 @@ def test_damage_is_noticed_and_can_be_mended(damage: Callable[[Path], object], t
         if cls in store.committed:
             store.remove(cls)
         assert cls not in store.committed
-        assert list((tmp_path / ASIDE / store.run).iterdir()) == []
+        assert list((tmp_path / ASIDE / store.run.token).iterdir()) == []
         store.write(cls, LISTED.block(store.partition, cls))
         assert store.is_sound(cls)
         assert store.table_digest == table.table_digest
@@ -472,7 +463,7 @@ def test_removed(table: Store, tmp_path: Path) -> None:
         assert store.committed == others
         assert all(map(store.is_sound, others))
         assert not store.is_sound(first)
-        assert list((tmp_path / ASIDE / store.run).iterdir()) == []
+        assert list((tmp_path / ASIDE / store.run.token).iterdir()) == []
 
 
 # ----------------------------------------------------------------------------------------------------- claims

@@ -21,7 +21,8 @@ from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.advice import Adviser, Position
-from yahtzee_cluster.storage.store import Store, StoreError
+from yahtzee_cluster.storage.errors import StoreError
+from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.judges import verify
 from yahtzee_cluster.tables.race import opening
 from yahtzee_cluster.tables.table import Table, open_table

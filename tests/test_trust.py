@@ -35,18 +35,12 @@ from yahtzee_cluster.errors import FileError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT
 from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
-from yahtzee_cluster.storage.store import (
-    ASIDE,
-    SHARD,
-    DamagedError,
-    ReplacedError,
-    Store,
-    StoreError,
-    StoreRefusedError,
-    claim,
-    read_header,
-    writer,
-)
+from yahtzee_cluster.storage.claim import claim
+from yahtzee_cluster.storage.errors import DamagedError, ReplacedError, StoreError, StoreRefusedError
+from yahtzee_cluster.storage.header import read_header
+from yahtzee_cluster.storage.layout import ASIDE, SHARD
+from yahtzee_cluster.storage.lock import writer
+from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.judges import verify
 from yahtzee_cluster.tables.table import Table, open_table
 
@@ -286,7 +280,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
                 patch.setattr("os.fsync", sync)
                 with pytest.raises(OSError, match="No space left on device"):
                     store.write(cls, block)
-            assert [*(tmp_path / ASIDE / store.run).iterdir()] == []
+            assert [*(tmp_path / ASIDE / store.run.token).iterdir()] == []
             assert (cls in store.committed) == (n_good == 3)  # the class is there, only not for good
         assert store.is_sound(cls)
 
@@ -295,13 +289,13 @@ def test_many_write_the_same_class(tmp_path: Path) -> None:
     """Stores that write the same class at once never meet, wherever they run, and the class is there once and sound."""
     with claim(tmp_path, LISTED, ALL, {}) as store:
         cls = class_with(store, 22)
-        stores = [Store.of(tmp_path, LISTED, ALL, store.run) for _ in range(8)]
+        stores = [Store.of(tmp_path, LISTED, ALL, store.run.token) for _ in range(8)]
         with ThreadPoolExecutor(8) as pool:
             for _ in range(20):
                 [*pool.map(lambda other: other.write(cls, LISTED.block(store.partition, cls)), stores)]
                 assert store.is_sound(cls)
                 store.remove(cls)
-        assert [*(tmp_path / ASIDE / store.run).iterdir()] == []
+        assert [*(tmp_path / ASIDE / store.run.token).iterdir()] == []
 
 
 BIG = Listed((500_000, 400_000))
@@ -432,7 +426,7 @@ def test_what_outlives_its_run_commits_all_or_nothing(
     with ThreadPoolExecutor(1) as late:
         for n in range(100):
             zombie = Store.of(path, LISTED, ALL, run=f"old-{n}")
-            zombie.begin_run()
+            zombie.run.make()
             written = late.submit(zombie.write, cls, LISTED.block(zombie.partition, cls))
             while not (written.done() or any((path / ASIDE).glob("old-*/*/c.0"))):
                 pass
@@ -443,7 +437,7 @@ def test_what_outlives_its_run_commits_all_or_nothing(
                 outcomes.add(failure is None)
                 if cls in store.committed:
                     store.remove(cls)
-                assert [entry.name for entry in (path / ASIDE).iterdir()] == [store.run]
+                assert [entry.name for entry in (path / ASIDE).iterdir()] == [store.run.token]
     assert outcomes == {True, False}
 
 

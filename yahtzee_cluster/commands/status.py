@@ -8,7 +8,8 @@ from typing import Any
 
 from yahtzee_cluster.commands.flags import add_store
 from yahtzee_cluster.errors import printable
-from yahtzee_cluster.storage.store import read_header, writer
+from yahtzee_cluster.storage.header import read_header
+from yahtzee_cluster.storage.lock import writer
 from yahtzee_cluster.tables.table import open_store
 
 

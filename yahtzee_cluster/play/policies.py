@@ -19,7 +19,8 @@ from yahtzee_cluster.objectives.probabilities import Strategies
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.monte_carlo import Cards, Group, Integers, Outcomes, Play, Seat
-from yahtzee_cluster.storage.store import Store, new_values
+from yahtzee_cluster.storage.shard import new_values
+from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.table import Table
 
 Values = NDArray[np.float64]

@@ -407,7 +407,7 @@ class Team:
         assert self._store
         ranks = self._watch.others
         for n, rank in enumerate(ranks):
-            self._tell(rank, Check(tuple(classes[n :: len(ranks)]), self._store.run))
+            self._tell(rank, Check(tuple(classes[n :: len(ranks)]), self._store.run.token))
         return {cls: rank for n, rank in enumerate(ranks) for cls in classes[n :: len(ranks)]}
 
     def _handle(self, schedule: Schedule, events: Sequence[Event]) -> None:
@@ -605,7 +605,7 @@ def _obey(master: Master, crew: Crew, name: str, note: Note) -> None:
                     crew.stop()
                 case Check(classes, run):
                     crew.join(run)
-                    note.order(crew.store.tombstone(crew.worker.number).absolute())
+                    note.order(crew.tombstone)
                     for cls in classes:
                         crew.check(cls)
                 case list(instructions):

@@ -66,7 +66,10 @@ from yahtzee_cluster.runtime.progress import Progress
 from yahtzee_cluster.runtime.serial import Alone
 from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.runtime.supervisor import Note, guarded
-from yahtzee_cluster.storage.store import DroppedError, Store, claim, read_header, table_path
+from yahtzee_cluster.storage.claim import claim, table_path
+from yahtzee_cluster.storage.errors import DroppedError
+from yahtzee_cluster.storage.header import read_header
+from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.storage.verification import verify
 
 log = logging.getLogger("yahtzee_cluster")

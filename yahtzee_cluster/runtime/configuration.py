@@ -23,7 +23,8 @@ from yahtzee_cluster.engine.schedule import Schedule
 from yahtzee_cluster.engine.simulator import advise
 from yahtzee_cluster.errors import UsageError, short, shown
 from yahtzee_cluster.fields import MAX_COUNT, whole_number
-from yahtzee_cluster.storage.store import Store, table_path
+from yahtzee_cluster.storage.claim import table_path
+from yahtzee_cluster.storage.store import Store
 
 AUTO = "auto"
 KEEP = ("all", "frontier")

@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 
 from yahtzee_cluster.errors import RESUMES, YahtzeeClusterError
 from yahtzee_cluster.runtime.heartbeat import Watch
-from yahtzee_cluster.storage.store import Store, StoreError
+from yahtzee_cluster.storage.errors import StoreError
+from yahtzee_cluster.storage.run_directory import RunDirectory
+from yahtzee_cluster.storage.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +88,7 @@ class Disk:
         self._thread = ThreadPoolExecutor(1, "disk")
         self._under_way: deque[Future[Any]] = deque()
         self._patience = Patience(path, limit_s, [DISK])
-        self._store: Store | None = None
+        self._run: RunDirectory | None = None
         self._looking: Future[list[int]] | None = None
         self._looked = monotonic()
         self.dead: list[int] = []
@@ -101,7 +103,7 @@ class Disk:
 
     def attend(self, store: Store | None) -> None:
         """Look at the table of this run now and then, from here on; or at none any more."""
-        self._store = store
+        self._run = store.run if store else None
 
     def check(self) -> None:
         """Raise what went wrong; complain of a call that takes too long. To be called often."""
@@ -120,8 +122,8 @@ class Disk:
         """Ask who is dead, unless that was asked just now; if the table is not this run's, that is an error."""
         if self._looking is not None and self._looking.done():
             self.dead, self._looking, self._looked = self._looking.result(), None, monotonic()
-        if self._store is not None and self._looking is None and monotonic() - self._looked > LOOK_EVERY_S:
-            self._looking = self.begin(self._store.dead)
+        if self._run is not None and self._looking is None and monotonic() - self._looked > LOOK_EVERY_S:
+            self._looking = self.begin(self._run.dead)
 
     def _done(self, work: Callable[[], T]) -> T:
         try:

@@ -27,7 +27,9 @@ from yahtzee_cluster.engine.schedule import Event, Evicted, Instruction
 from yahtzee_cluster.engine.worker import Action, Load, Solve, Worker, Write
 from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.runtime.disk import DISK_TIMEOUT_S, Patience
-from yahtzee_cluster.storage.store import DamagedError, DroppedError, ReplacedError, Store, new_values
+from yahtzee_cluster.storage.errors import DamagedError, DroppedError, ReplacedError
+from yahtzee_cluster.storage.shard import new_values
+from yahtzee_cluster.storage.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -147,8 +149,7 @@ class Crew:
 
     def join(self, run: str) -> None:
         """Work for this run; that the directory is the one that it has claimed is made sure of in the background."""
-        self.store.run = run
-        self._submit(Load, Join(), partial(self.store.join, run))
+        self._submit(Load, Join(), self.store.write_for(run).join)
 
     def check(self, cls: ClassId) -> None:
         """Find out whether a class on disk is as it was committed; `wait` reports it."""
@@ -175,6 +176,11 @@ class Crew:
     def at_rest(self) -> bool:
         """Whether nothing is going on."""
         return not any(self._n_running.values())
+
+    @property
+    def tombstone(self) -> Path:
+        """The file that tells the master that this worker is dead."""
+        return self.store.run.tombstone(self.worker.number).absolute()
 
     @property
     def doing(self) -> str:

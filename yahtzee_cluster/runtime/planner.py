@@ -18,7 +18,8 @@ from yahtzee_cluster.engine.recurrence import Block, Recurrence
 from yahtzee_cluster.engine.simulator import FIXED_BYTES, Costs, Forecast, shortest, simulate
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.runtime.configuration import Computation, fixed_set
-from yahtzee_cluster.storage.store import Store, new_values
+from yahtzee_cluster.storage.shard import new_values
+from yahtzee_cluster.storage.store import Store
 
 MIB = 1 << 20
 FASTEST_DISK = 1e11
@@ -284,11 +285,12 @@ def calibrate(problem: Recurrence, asked: Computation) -> Costs:
 
     parent = next(path for path in [*Path(asked.store or "runs").absolute().parents] if path.is_dir())
     with tempfile.TemporaryDirectory(dir=parent) as directory:
-        store = Store(Path(directory), partition, key=b"", run="calibration")
+        store = Store(Path(directory), partition, key=b"")
         whole = Block(members, starts, new_values(int(starts[-1])))
         whole.values[:] = 0.5
-        store.begin_run()
-        store.prepare()
+        run = store.write_for("calibration")
+        run.make()
+        run.sweep()
         commit_s = _seconds(lambda: store.write(ClassId(0), Block(members[:0], starts[:1], new_values(0))))
         write_s = _seconds(lambda: store.write(middle, whole))
         read_s = _seconds(lambda: store.read(middle))

@@ -55,7 +55,7 @@ class Alone:
         assert self._crew
         assert self._disk
         self._disk.attend(store)
-        self._crew.join(store.run)
+        self._crew.join(store.run.token)
         for cls in classes:
             self._crew.check(cls)
         sound = []

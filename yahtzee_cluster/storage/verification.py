@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.storage.store import DamagedError, Store
+from yahtzee_cluster.storage.errors import DamagedError
+from yahtzee_cluster.storage.store import Store
 
 TOLERANCE = 1e-12
 """By so much, relatively, the judge may differ: he adds in another order."""

@@ -20,7 +20,10 @@ from yahtzee_cluster.objectives.probabilities import Probabilities, Scores
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.storage.store import Store, StoreError, read_header, table_path
+from yahtzee_cluster.storage.claim import table_path
+from yahtzee_cluster.storage.errors import StoreError
+from yahtzee_cluster.storage.header import read_header
+from yahtzee_cluster.storage.store import Store
 
 
 class Table:

@@ -1,0 +1,37 @@
+"""What can be wrong with a table on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+
+
+class StoreError(YahtzeeClusterError):
+    """Something is wrong with a table on disk."""
+
+
+class DamagedError(StoreError):
+    """The bytes of a class are not those that were committed."""
+
+
+class DroppedError(DamagedError):
+    """The values of a class were dropped, because no class still to be computed reads them."""
+
+
+class StoreRefusedError(UsageError):
+    """The directory cannot take the table that was asked for."""
+
+
+class ReplacedError(StoreError):
+    """The directory no longer belongs to this run, or the run of this rank has ended."""
+
+    ends_at_once = True
+
+    def __init__(self, path: Path, what: str = "was removed, or taken over by another run, while this one wrote it"):
+        super().__init__(path, what)
+        self.path = path
+        self.what = what
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}; nothing more is written"

@@ -1,0 +1,153 @@
+"""The header of a table: what it holds, how it is partitioned, who computed it."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yahtzee_cluster.engine.recurrence import Recurrence
+from yahtzee_cluster.errors import short, shown
+from yahtzee_cluster.storage.errors import StoreError, StoreRefusedError
+from yahtzee_cluster.storage.files import MAX_METADATA_BYTES, content
+from yahtzee_cluster.storage.layout import EVERYTHING, METADATA
+
+FORMAT = 2
+MAX_DEPTH = 16
+"""Whatever goes through a header recursively comes to its end."""
+MAX_ELEMENTS = 62
+"""Subsets are signed integers of 64 bits."""
+HEADER = "yahtzee_cluster"
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What may come of reading metadata that somebody has damaged."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a table says of itself."""
+
+    identity: dict[str, Any]
+    elements: tuple[str, ...]
+    fixed: int
+    provenance: dict[str, Any]
+
+    @property
+    def fixed_names(self) -> list[str]:
+        """The elements of the fixed set."""
+        return _names(self.fixed, self.elements)
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The header as it is stored."""
+        facts = {"identity": self.identity, "elements": [*self.elements], "fixed": self.fixed_names}
+        return {"format": FORMAT, **facts, "provenance": self.provenance}
+
+    @property
+    def key(self) -> bytes:
+        """A digest of all but the provenance."""
+        return hashlib.sha256(canonical_json(self.stated | {"provenance": {}}).encode()).digest()
+
+    def describes(self, problem: Recurrence) -> bool:
+        """Whether this is the header of a table of that problem."""
+        return self.elements == problem.element_names and canonical_json(self.identity) == canonical_json(
+            problem.identity
+        )
+
+
+def table_key(problem: Recurrence, fixed: int) -> bytes:
+    """What every class of a table is sealed with: the format, all that its values depend on, and how it is cut."""
+    return Header(problem.identity, problem.element_names, fixed, {}).key
+
+
+def read_header(path: Path) -> Header | None:
+    """What the table in a directory says of itself; None where there is no table, or none that was ever begun."""
+    try:
+        refuse_links(path)
+        stored = json.loads(content(path, METADATA))["attributes"].get(HEADER)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        kind = StoreRefusedError if error.errno == errno.ENAMETOOLONG else StoreError
+        raise kind(f"{path}: cannot be read: {error.strerror}") from error
+    except UNREADABLE as error:
+        raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
+    if stored is None:
+        return None
+    try:
+        if stored["format"] != FORMAT:
+            raise StoreRefusedError(
+                f"{path}: has format {shown(stored['format'])}, and this version reads and writes format {FORMAT}; "
+                "compute the table again, in another directory or after removing this one"
+            )
+        return _header(stored)
+    except UNREADABLE as error:
+        raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
+
+
+def _header(stored: dict[str, Any]) -> Header:
+    """The header that is stored, if it is one that might have been written here."""
+    elements = tuple(stored["elements"][:MAX_ELEMENTS])
+    fixed = sum(1 << elements.index(name) for name in stored["fixed"])
+    header = Header(dict(stored["identity"]), elements, fixed, dict(stored["provenance"]))
+    if _is_deeper(stored, MAX_DEPTH) or header.stated != stored:
+        raise ValueError("its header is not as it is written here")
+    return header
+
+
+def _is_deeper(value: object, depth: int) -> bool:
+    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not depth or any(_is_deeper(item, depth - 1) for item in within)
+
+
+def canonical_json(value: object) -> str:
+    """What tells true from 1, and 1 from 1.0."""
+    return json.dumps(value, sort_keys=True)
+
+
+def first_metadata(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, Any]) -> bytes:
+    """The metadata of a table to be begun; what nobody would read again is refused."""
+    header = Header(problem.identity, problem.element_names, fixed, dict(provenance)).stated
+    metadata = group_metadata({HEADER: header})
+    if len(metadata) > MAX_METADATA_BYTES or _is_deeper(json.loads(canonical_json(header)), MAX_DEPTH):
+        limits = f"{MAX_METADATA_BYTES:,} bytes, {MAX_DEPTH} levels deep"
+        raise StoreRefusedError(f"{path}: what this table holds takes more to say than a header may have: {limits}")
+    return metadata
+
+
+def group_metadata(attributes: dict[str, Any]) -> bytes:
+    """The metadata of a Zarr group."""
+    return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=2).encode()
+
+
+def check_same_table(path: Path, header: Header, problem: Recurrence, fixed: int) -> None:
+    """Refuse a table that holds something else than is asked for, and say what differs."""
+    asked = json.loads(canonical_json(problem.identity))
+    for key in sorted({*asked, *header.identity}):
+        there, here = header.identity.get(key), asked.get(key)
+        if canonical_json(there) != canonical_json(here):
+            raise StoreRefusedError(
+                f"{path}: holds a table for another {short(key)}: {shown(there)} there, {shown(here)} asked for; "
+                "name another --store"
+            )
+    if not header.describes(problem):
+        raise StoreError(f"{path}: its zarr.json is damaged: the elements are not those of its identity")
+    if fixed != header.fixed:
+        there, here = (",".join(names) or "nothing" for names in (header.fixed_names, _names(fixed, header.elements)))
+        raise StoreRefusedError(f"{path}: is cut by another G: {there} there, {here} asked for; leave --G away")
+
+
+def _names(subset: int, elements: tuple[str, ...]) -> list[str]:
+    return [name for i, name in enumerate(elements) if subset >> i & 1]
+
+
+def refuse_links(path: Path) -> None:
+    """Refuse a directory in which a link would lead a run elsewhere."""
+    for name in EVERYTHING:
+        if (path / name).is_symlink():
+            raise StoreRefusedError(
+                f"{path / name}: is a symbolic link, and none is followed; put what it stands for in its place"
+            )

@@ -1,0 +1,112 @@
+"""The lock of a table: one run at a time may write it, on whatever host."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from yahtzee_cluster.errors import printable
+from yahtzee_cluster.storage.errors import StoreError, StoreRefusedError
+from yahtzee_cluster.storage.files import open_below, open_plain, opened, opened_below
+from yahtzee_cluster.storage.layout import LOCK
+
+LOCK_TRIES = 3
+
+
+@contextmanager
+def locked(path: Path, owner: str) -> Iterator[IO[bytes]]:
+    """A file that is locked for this run alone; the operating system lets go of it however the run ends."""
+    n_tries = 0
+    while True:
+        try:
+            file = open(path, "a+b", opener=open_plain)  # noqa: SIM115  # it is given up where the lock is
+        except OSError as error:
+            if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
+                raise
+            raise StoreRefusedError(f"{path.parent}: cannot be written to: {error.strerror}") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = _owner(file)
+            file.close()
+            n_tries += 1
+            if n_tries < LOCK_TRIES:  # somebody may only be looking who the writer is
+                time.sleep(0.1)
+                continue
+            raise StoreRefusedError(f"{path.parent}: is being written by another run ({other})") from None
+        if _is_the_file(file, path):
+            break
+        file.close()  # its last owner removed it just now
+    with file:
+        if os.fstat(file.fileno()).st_nlink > 1:
+            raise StoreRefusedError(f"{path}: is the same file as one elsewhere; remove it here")
+        file.truncate(0)
+        file.write(owner.encode())
+        file.flush()
+        os.fsync(file.fileno())  # whoever is refused, on whatever host, reads who it is
+        yield file
+
+
+def is_held(own: int) -> bool:
+    """Whether the run that this directory belongs to still holds its table."""
+    try:
+        with open_below(own, "..", "..") as root, opened_below(root, LOCK) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
+
+
+def describe_this_run(named: bool) -> str:
+    """What this run tells others of itself."""
+    process = f"process {os.getpid()}"
+    return f"{process} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M:%S}" if named else process
+
+
+def writer(path: Path) -> str | None:
+    """Which run is writing the table in a directory, if any."""
+    try:
+        file = opened(path, LOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"{path / LOCK}: {error.strerror}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _owner(file)
+    return None
+
+
+def _owner(file: IO[bytes]) -> str:
+    """Who the run is that holds a lock, which follows its token."""
+    file.seek(0)
+    who = file.read(200).decode(errors="replace").partition("\n")[2]
+    return printable(who) or "which has not said who it is"
+
+
+def names_run(own: int, run: str) -> bool:
+    """Whether the lock beside the directory of a run is that run's."""
+    try:
+        with open_below(own, "..", "..") as root, opened_below(root, LOCK) as lock:
+            return lock.read(len(run) + 1) == f"{run}\n".encode()
+    except FileNotFoundError:
+        return False
+
+
+def _is_the_file(file: IO[bytes], path: Path) -> bool:
+    try:
+        return os.fstat(file.fileno()).st_ino == path.lstat().st_ino
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,155 @@
+"""How the values of a class lie in its shard, and their digests.
+
+A shard has the layout of Zarr's sharding codec. It is written and read here without a copy of the values; the library
+makes several.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import IO
+
+import google_crc32c
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.engine.recurrence import Block
+
+CHUNK_VALUES = 1 << 17
+"""What one row is read with, at most: 1 MiB."""
+HUGE_BYTES = 1 << 21
+"""From here on memory is asked for in huge pages, which come several times as fast."""
+Memory = Callable[[int], NDArray[np.float64]]
+"""What room for so many values comes from."""
+
+
+def new_values(n_values: int) -> NDArray[np.float64]:
+    """Memory that goes back to the system as soon as it is dropped; `malloc` would keep some of it."""
+    if not n_values:
+        return np.empty(0)
+    memory = mmap.mmap(-1, 8 * n_values, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if len(memory) >= HUGE_BYTES:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.float64)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the values of a class lie in its one shard: in chunks of the same length, each followed by its checksum.
+
+    This is the layout of Zarr's sharding codec, written and read without a copy of the values; the library makes
+    several.
+    """
+
+    n_values: int
+    n_chunks: int
+    chunk: int
+
+    @classmethod
+    def of(cls, n_values: int) -> Shape:
+        """The fewest chunks that are short enough, all of one length as Zarr wants them, the last one filled up."""
+        n_chunks = max(1, -(-n_values // CHUNK_VALUES))
+        return cls(n_values, n_chunks, max(1, -(-n_values // n_chunks)))
+
+    def metadata(self, attributes: Mapping[str, str]) -> bytes:
+        """The metadata of the array, as Zarr's specification has them."""
+        little, crc = {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}
+        sharding = {
+            "chunk_shape": [self.chunk],
+            "codecs": [little, crc],
+            "index_codecs": [little, crc],
+            "index_location": "end",
+        }
+        metadata = {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": [self.n_values],
+            "data_type": "float64",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [self.n_chunks * self.chunk]}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
+            "fill_value": "NaN",
+            "codecs": [{"name": "sharding_indexed", "configuration": sharding}],
+            "attributes": attributes,
+        }
+        return json.dumps(metadata).encode()
+
+    def write(self, file: IO[bytes], values: NDArray[np.float64]) -> bytes:
+        """Write the shard; return the checksums of its chunks."""
+        checksums = b""
+        for start in range(0, self.n_chunks * self.chunk, self.chunk):
+            chunk = _bytes_of(values[start : start + self.chunk])
+            padding = self._padding(chunk)
+            file.write(chunk.data)
+            file.write(padding)
+            checksums += _checksum(chunk, padding)
+            file.write(checksums[-4:])
+        file.write(self._index)
+        return checksums
+
+    def read(self, file: IO[bytes], start: int, stop: int, memory: Memory, checksums: bytes) -> NDArray[np.float64]:
+        """Read some values from the shard, whose chunks should have these checksums.
+
+        Complain of any byte that is wrong in these chunks, or in the index.
+        """
+        if os.fstat(file.fileno()).st_size != self.n_chunks * self._chunk_bytes + len(self._index):
+            raise ValueError("its shard is not as long as it should be")
+        first = min(start // self.chunk, self.n_chunks - 1)
+        n_read = max(-(-stop // self.chunk) - first, 1)  # a class without values has a chunk as well
+        values = memory(min((first + n_read) * self.chunk, self.n_values) - first * self.chunk)
+        file.seek(first * self._chunk_bytes)
+        for n in range(n_read):
+            chunk = values[n * self.chunk : (n + 1) * self.chunk]
+            self._read_chunk(file, chunk, first + n, checksums[4 * (first + n) :][:4])
+        file.seek(self.n_chunks * self._chunk_bytes)
+        if file.read() != self._index:
+            raise ValueError("its index of chunks is damaged")
+        return values[start - first * self.chunk : stop - first * self.chunk]
+
+    def _read_chunk(self, file: IO[bytes], values: NDArray[np.float64], number: int, stated: bytes) -> None:
+        n_read = file.readinto(values)  # type: ignore[attr-defined]
+        chunk = _bytes_of(values)
+        padding = file.read(len(self._padding(chunk)))
+        checksum = _checksum(chunk, padding)
+        if n_read != len(chunk) or file.read(4) != checksum:
+            raise ValueError(f"its chunk {number} is damaged")
+        if checksum != stated:
+            raise ValueError(f"its chunk {number} is not the one that was committed here")
+
+    def _padding(self, chunk: NDArray[np.uint8]) -> bytes:
+        return np.full(self.chunk - len(chunk) // 8, np.nan, "<f8").tobytes()
+
+    @property
+    def _chunk_bytes(self) -> int:
+        return 8 * self.chunk + 4
+
+    @property
+    def _index(self) -> bytes:
+        """Where each chunk starts and how long it is, with a checksum."""
+        index = np.array([(n * self._chunk_bytes, self._chunk_bytes) for n in range(self.n_chunks)], "<u8").tobytes()
+        return index + _checksum(index)
+
+
+def _bytes_of(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    return values.astype("<f8", copy=False).view(np.uint8)
+
+
+def _checksum(*parts: bytes | NDArray[np.uint8]) -> bytes:
+    crc = 0
+    for part in parts:
+        crc = google_crc32c.extend(crc, part)
+    return crc.to_bytes(4, "little")
+
+
+def digest(block: Block) -> int:
+    """The digest of some subsets: sums of digests are digests of all the subsets together."""
+    total = 0
+    for subset, start, stop in zip(block.subsets.tolist(), block.starts[:-1], block.starts[1:], strict=True):
+        hashed = hashlib.sha256(subset.to_bytes(8, "little"))
+        hashed.update(block.values[start:stop].astype("<f8", copy=False).data)
+        total += int.from_bytes(hashed.digest(), "big")
+    return total % 2**256
