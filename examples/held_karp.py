@@ -19,13 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.engine.partition import Subsets
-from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
-from yahtzee_cluster.errors import FileError
-from yahtzee_cluster.fields import is_there
-from yahtzee_cluster.runtime.command import start
-from yahtzee_cluster.runtime.configuration import Computation
-from yahtzee_cluster.storage.store import Store
+import yahtzee_cluster as yc
 
 LIBRARY = Path(__file__).parent / "tsplib"
 
@@ -33,7 +27,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Tours(Recurrence):
+class Tours(yc.Recurrence):
     """All sets of cities but the first, where every tour begins and ends."""
 
     name: str
@@ -49,7 +43,7 @@ class Tours(Recurrence):
         """What the entries depend on."""
         return {"problem": "tours", "name": self.name, "distances": self.distances}
 
-    def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
+    def sizes(self, subsets: yc.Subsets) -> NDArray[np.int64]:
         """One entry for each city of a set, in their order; for no city at all a single one."""
         return np.maximum(np.bitwise_count(subsets).astype(np.int64), 1)
 
@@ -59,11 +53,11 @@ class Tours(Recurrence):
         distances = np.array(self.distances, float)
         return distances[0, 1:], distances[1:, 1:]
 
-    def solver(self) -> Solver:
+    def solver(self) -> yc.Solver:
         """The same for all threads."""
         return self._solve
 
-    def _solve(self, block: Block, below: Below) -> None:
+    def _solve(self, block: yc.Block, below: yc.Below) -> None:
         size = int(block.subsets[0]).bit_count()  # of all sets of a block
         if size == 0:
             block.values[:] = 0.0
@@ -93,7 +87,7 @@ class Tours(Recurrence):
         return float(min(way + self.distances[city + 1][last + 1] for city, way in known))
 
 
-def cities(subsets: Subsets, size: int) -> NDArray[np.int64]:
+def cities(subsets: yc.Subsets, size: int) -> NDArray[np.int64]:
     """[set, i]: the cities of sets with so many, in rising order."""
     found, left = np.empty((len(subsets), size), np.int64), subsets.copy()
     for i in range(size):
@@ -103,7 +97,7 @@ def cities(subsets: Subsets, size: int) -> NDArray[np.int64]:
     return found
 
 
-def shortest(problem: Tours, store: Store) -> tuple[int, list[int]]:
+def shortest(problem: Tours, store: yc.Store) -> tuple[int, list[int]]:
     """The length of the shortest tour, and the tour: the way back through the table, a row for each city."""
     n = len(problem.element_names)
     left, last, tour, length = (1 << n) - 1, 0, [1], 0
@@ -125,7 +119,7 @@ def shortest(problem: Tours, store: Store) -> tuple[int, list[int]]:
 
 def read_tsplib(name: str) -> tuple[tuple[int, ...], ...]:
     """The distances of a file, or of one of those that lie beside this program, by its name."""
-    path = LIBRARY / f"{name}.tsp" if is_there(LIBRARY / f"{name}.tsp") else Path(name)
+    path = {path.stem: path for path in LIBRARY.glob("*.tsp")}.get(name, Path(name))
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         header = dict(_header(lines))
@@ -139,10 +133,10 @@ def read_tsplib(name: str) -> tuple[tuple[int, ...], ...]:
             rows = [numbers[i * (i + 1) // 2 :][: i + 1] for i in range(n)]
             return tuple(tuple(int(rows[max(i, j)][min(i, j)]) for j in range(n)) for i in range(n))
     except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error.strerror}") from error
+        raise yc.FileError(str(path), f"cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, IndexError, StopIteration) as error:
-        raise FileError(str(path), "is no file of TSPLIB") from error
-    raise FileError(str(path), f"has distances of a kind that this program does not know: {kind}")
+        raise yc.FileError(str(path), "is no file of TSPLIB") from error
+    raise yc.FileError(str(path), f"has distances of a kind that this program does not know: {kind}")
 
 
 def _header(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -167,7 +161,7 @@ def _on_earth(one: Sequence[float], other: Sequence[float]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShortestTour(Computation):
+class ShortestTour(yc.Computation):
     """What the command line asks for."""
 
     instance: str
@@ -187,7 +181,7 @@ class ShortestTour(Computation):
         """The table."""
         return Tours(Path(self.instance).stem, read_tsplib(self.instance))
 
-    def result(self, problem: Recurrence, store: Store) -> Sequence[str]:
+    def result(self, problem: yc.Recurrence, store: yc.Store) -> Sequence[str]:
         """How long the shortest tour is, and where it leads."""
         assert isinstance(problem, Tours)
         length, tour = shortest(problem, store)
@@ -195,4 +189,4 @@ class ShortestTour(Computation):
 
 
 if __name__ == "__main__":
-    start(ShortestTour, "mpirun -n 3 python examples/held_karp.py ulysses22")
+    yc.start(ShortestTour, "mpirun -n 3 python examples/held_karp.py ulysses22")

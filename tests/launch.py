@@ -17,9 +17,10 @@ from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.schedule import Schedule
 from yahtzee_cluster.game.rules import load_rules, parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
-from yahtzee_cluster.runtime.executor import Crew, Usage
-from yahtzee_cluster.runtime.serial import Alone
+from yahtzee_cluster.runtime.messages import Setup
+from yahtzee_cluster.runtime.serial import SingleProcess
 from yahtzee_cluster.runtime.signals import StopRequest
+from yahtzee_cluster.runtime.usage import Usage
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.table import Table, open_table
@@ -63,32 +64,16 @@ def command(*arguments: object, said: str = "", **environment: str) -> subproces
     return subprocess.run(line, env=variables, input=said, capture_output=True, text=True, timeout=300, check=False)
 
 
-@dataclass
-class Orders:
-    """One crew on one table."""
-
-    problem: Recurrence
-    store: Store
-    cache_bytes: int = LARGE
-    n_threads: int = 1
-    lease_s: float = 30
-    disk_timeout_s: float = 300
-
-    @property
-    def directory(self) -> Path:
-        """Where the table is."""
-        return self.store.path
-
-    def crew(self, rank: int) -> Crew:
-        """The crew of one rank."""
-        return Crew(self.problem, self.store, self.cache_bytes, self.n_threads, rank)
+def setup_of(problem: Recurrence, store: Store, cache_bytes: int = LARGE, n_threads: int = 1) -> Setup:
+    """What a worker needs to compute a table."""
+    return Setup(problem, store.partition.fixed, store.path, cache_bytes, n_threads, lease_s=30, disk_timeout_s=300)
 
 
 def compute(path: Path, problem: Recurrence, fixed: int, cache_bytes: int = LARGE, n_threads: int = 1) -> Usage:
     """Compute what is missing or damaged, as a run in one process does."""
-    alone = Alone(StopRequest())
+    alone = SingleProcess(StopRequest())
     with claim(path, problem, fixed, {}) as store:
-        alone.begin(Orders(problem, store, cache_bytes, n_threads))
+        alone.begin(setup_of(problem, store, cache_bytes, n_threads))
         try:
             committed = store.committed
             done = alone.check(store, committed)
@@ -109,7 +94,8 @@ def computed(rules: str, path: Path, objective: str = "maxprob", target: int = 6
 
 def writable(store: Store) -> Store:
     """A table that a test writes into although no run has claimed it."""
-    store.write_for("test").make()
+    with suppress(FileExistsError):  # made writable before
+        store.write_for("test").make()
     store.run.sweep()
     return store
 

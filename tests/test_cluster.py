@@ -68,7 +68,7 @@ FAILING = """
 import sys
 from yahtzee_cluster import run
 from yahtzee_cluster.runtime import command
-from yahtzee_cluster.runtime.cluster import world
+from yahtzee_cluster.runtime.mpi import world
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.engine.schedule import Schedule
 

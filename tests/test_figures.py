@@ -16,7 +16,7 @@ from matplotlib.transforms import Bbox
 from yahtzee_cluster.analysis import figures
 from yahtzee_cluster.analysis.findings import Findings, find
 from yahtzee_cluster.analysis.report import FIGURES
-from yahtzee_cluster.errors import short
+from yahtzee_cluster.text import short
 
 STRANGE = """
     name = "strange"

@@ -13,7 +13,7 @@ import pytest
 from conftest import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from launch import LARGE, MPIRUN, Orders, compute, mpirun, n_classes, started, writable
+from launch import LARGE, MPIRUN, compute, mpirun, n_classes, started, writable
 from test_worker import plain, randoms, two_players
 from toy import Tours
 
@@ -22,7 +22,8 @@ from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.schedule import Committed, Compute, Event, Joined, Loaded, Preload, Schedule, Solved
 from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.runtime.executor import Checked, ClassFailedError
+from yahtzee_cluster.runtime.executor import ClassFailedError, Executor
+from yahtzee_cluster.runtime.messages import Checked
 from yahtzee_cluster.storage.claim import Growth, claim
 from yahtzee_cluster.storage.errors import StoreRefusedError
 from yahtzee_cluster.storage.header import read_header
@@ -100,19 +101,19 @@ def test_reading_in_vain(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> No
         store.remove(one)
         store.drop(dropped)
         (store.place(damaged) / SHARD).write_bytes(b"")
-        crew = Orders(problem, store).crew(0)
-        crew.handle(Compute(0, one))
-        crew.handle(Preload(0, other))
+        executor = Executor(problem, store, LARGE)
+        executor.handle(Compute(0, one))
+        executor.handle(Preload(0, other))
         events: list[Event | Checked] = []
-        while not (crew.at_rest and Committed(0, one) in events):
-            events += crew.wait(1)
+        while not (executor.is_idle and Committed(0, one) in events):
+            events += executor.wait(1)
         assert not {Loaded(0, dropped), Loaded(0, damaged)} & {*events}
         assert [record.message.count("01-8: its shard is not as long") for record in caplog.records] == [1]
-        crew.handle(Compute(0, other))
+        executor.handle(Compute(0, other))
         for _ in (dropped, damaged):
             with pytest.raises(ClassFailedError, match=r"could not load class 01-[48]: D\w+: .* (dropped|should be)"):
-                crew.wait(1)
-        crew.close()
+                executor.wait(1)
+        executor.close()
 
 
 @pytest.mark.parametrize("seed", range(2))

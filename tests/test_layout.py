@@ -145,7 +145,7 @@ def test_the_runtime_knows_no_game() -> None:
         for library, paths in knowing.items():
             if any(name.split(".")[0] == library for name in imported(source)):
                 paths.add(path.stem)
-    assert knowing == {"mpi4py": {"cluster"}, "zarr": {"claim"}}
+    assert knowing == {"mpi4py": {"mpi"}, "zarr": {"claim"}}
 
 
 def test_the_judge_shares_only_the_rules() -> None:

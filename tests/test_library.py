@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from launch import mpirun, writable
 
+import yahtzee_cluster
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.storage.verification import verify
@@ -100,3 +101,16 @@ def test_refusals(tmp_path: Path) -> None:
         assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
         assert result.stderr.startswith(f"python {EXAMPLE}: ")
         assert complaint in result.stderr
+
+
+def test_one_import(tmp_path: Path) -> None:
+    """Everything public comes from `yahtzee_cluster`, is listed there, and is loaded when it is first used."""
+    asked = "import sys, time, yahtzee_cluster as yc; used_s = time.process_time()\n"
+    asked += "assert not {'numpy', 'zarr', 'mpi4py'} & {*sys.modules}; before = dir(yc)\n"
+    asked += "assert used_s < 0.1, used_s\n"
+    asked += "assert {*yc.__all__} <= {*before}; assert all(getattr(yc, name) for name in yc.__all__)\n"
+    asked += "print(yc.solve_expected(yc.load_rules('yacht')).anchors.n_unmerged)"
+    result = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    with pytest.raises(AttributeError, match="no attribute 'solve_everything'"):
+        yahtzee_cluster.solve_everything  # noqa: B018

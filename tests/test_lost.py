@@ -13,7 +13,7 @@ import pytest
 from launch import IS_HYDRA, MPIRUN, YAHT, YAHT_SHA256, finished, is_there, n_classes, signal_to, started
 
 from yahtzee_cluster.runtime import heartbeat
-from yahtzee_cluster.runtime.heartbeat import AWAKE_S, Watch
+from yahtzee_cluster.runtime.heartbeat import LONGEST_STEP_S, Leases
 
 KILLED = r"yahtzee_cluster.run: rank {} on \S+, {}, was killed by SIGKILL, .*; what was committed is kept, and the same"
 WORKER_DOES = r"(computing class \d\d-[0-9a-f]+|with nothing to do)"
@@ -85,22 +85,22 @@ DIES_LATE = """
 import os, signal, sys
 from yahtzee_cluster import run
 from yahtzee_cluster.runtime import command
-from yahtzee_cluster.runtime.executor import Crew
+from yahtzee_cluster.runtime.executor import Executor
 from yahtzee_cluster.storage.store import Store
 
-name, solved, write, solve = sys.argv.pop(1), sys.argv.pop(1), Store.write, Crew._solve
+name, solved, write, solve = sys.argv.pop(1), sys.argv.pop(1), Store.write, Executor._solve
 
 def dying(store, cls, block):
     write(store, cls, block)
     if store.place(cls).name == name:
         os.kill(os.getpid(), signal.SIGKILL)
 
-def counted(crew, block, below):
+def counted(executor, block, below):
     with open(solved, "a") as file:
-        print(crew.store.place(crew.partition.class_of(int(block.subsets[0]))).name, file=file)
-    return solve(crew, block, below)
+        print(executor.store.place(executor.partition.class_of(int(block.subsets[0]))).name, file=file)
+    return solve(executor, block, below)
 
-Store.write, Crew._solve = dying, counted
+Store.write, Executor._solve = dying, counted
 command.run(run.COMMAND)
 """
 
@@ -186,55 +186,55 @@ def test_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is silent for longer than the limit is lost, once; who speaks in time never is."""
     now = [100.0]
     monkeypatch.setattr(heartbeat, "monotonic", lambda: now[0])
-    watched = Watch([1, 2, 3], limit_s=10)
+    watched = Leases([1, 2, 3], limit_s=10)
     lost = []
     for _ in range(40):
         now[0] += 0.5
-        if (other := watched.lost()) is not None:
+        if (other := watched.expired()) is not None:
             lost.append((other, now[0] - 100))
-        watched.heard(2)
+        watched.renew(2)
         if now[0] < 105:
-            watched.heard(3)
+            watched.renew(3)
     assert lost == [(1, 10.5), (3, 15.0)]
-    assert watched.others == [2]
-    watched.heard(1)
-    assert watched.others == [2]
+    assert watched.holders == [2]
+    watched.renew(1)
+    assert watched.holders == [2]
 
 
 def test_watch_that_slept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time in which the watch itself did not look counts as a second at most, and as a quarter of a shorter limit."""
     now = [0.0]
     monkeypatch.setattr(heartbeat, "monotonic", lambda: now[0])
-    watched = Watch([1], limit_s=4)
+    watched = Leases([1], limit_s=4)
     for n in range(4):
         now[0] += 1000
-        assert watched.lost() is None, n
-    now[0] += AWAKE_S
-    assert watched.lost() == 1
-    short = Watch([1], limit_s=1)
+        assert watched.expired() is None, n
+    now[0] += LONGEST_STEP_S
+    assert watched.expired() == 1
+    short = Leases([1], limit_s=1)
     for n in range(4):
         now[0] += 1000
-        assert short.lost() is None, n
+        assert short.expired() is None, n
 
 
 def test_speaking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is watched with the same limit speaks several times before it is over."""
     now = [0.0]
     monkeypatch.setattr(heartbeat, "monotonic", lambda: now[0])
-    watched = Watch([1], limit_s=10)
+    watched = Leases([1], limit_s=10)
     spoke = []
     for _ in range(120):
         now[0] += 0.1
-        watched.heard(1)
-        watched.lost()
-        if watched.must_speak():
+        watched.renew(1)
+        watched.expired()
+        if watched.heartbeat_due():
             spoke.append(now[0])
     assert spoke == pytest.approx([2.5, 5.0, 7.5, 10.0], abs=0.31)
 
 
 GUARDED = """
 import os, signal, sys, time
-from yahtzee_cluster.runtime.supervisor import guarded
+from yahtzee_cluster.runtime.supervisor import supervised
 
 def main(note):
     note.identify("the one that was guarded")
@@ -249,7 +249,7 @@ def main(note):
         os.kill(os.getpid(), getattr(signal, how))
     return 0
 
-guarded(main)
+supervised(main)
 """
 
 

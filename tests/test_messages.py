@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,55 +10,49 @@ from toy import Tours
 
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.schedule import Schedule
-from yahtzee_cluster.runtime.cluster import (
-    IDLE_LONGEST_S,
-    MASTER,
-    Failed,
-    Farewell,
-    Leaving,
-    Outbox,
-    Ready,
-    Stop,
-    Team,
-    WorkerFailedError,
-    meet,
-    receive,
-    receive_now,
-    run_worker,
-    world,
-)
-from yahtzee_cluster.runtime.executor import Crew, Usage
-from yahtzee_cluster.runtime.serial import Alone
+from yahtzee_cluster.runtime.coordinator import Coordinator, WorkerFailedError
+from yahtzee_cluster.runtime.executor import Executor
+from yahtzee_cluster.runtime.messages import Failed, Farewell, Leaving, Ready, Setup, Stop
+from yahtzee_cluster.runtime.mpi import IDLE_LONGEST_S, MASTER, Outbox, barrier, receive, receive_now, world
+from yahtzee_cluster.runtime.serial import SingleProcess
 from yahtzee_cluster.runtime.signals import StopRequest
-from yahtzee_cluster.runtime.supervisor import Note
+from yahtzee_cluster.runtime.supervisor import CrashNote
+from yahtzee_cluster.runtime.usage import Usage
+from yahtzee_cluster.runtime.worker_loop import run_worker
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.store import Store
 
 pytestmark = pytest.mark.mpi(min_size=3)
 
 
-@dataclass(frozen=True)
-class NoCrew:
-    """Orders that nobody can follow."""
-
-    lease_s: float = 30
-    disk_timeout_s: float = 300
-    directory: Path = Path("nowhere")
-
-    def crew(self, _: int) -> Crew:
-        """There is none."""
-        raise LookupError("no crew to be had here")
+def toy(directory: Path, lease_s: float = 30) -> Setup:
+    """A setup to work on a small table."""
+    return Setup(Tours(), 0b11, directory, 1 << 24, n_threads=1, lease_s=lease_s, disk_timeout_s=300)
 
 
-def on_ranks(master: Callable[[Team], None]) -> None:
-    """One side does as told, the other is the real worker, whose crew cannot be made."""
+def no_executor(_: Setup, __: int) -> Executor:
+    raise LookupError("no executor to be had here")
+
+
+class FailsLate(Executor):
+    """An executor that fails when it is told to stop."""
+
+    def stop(self) -> None:
+        """Fail."""
+        raise OSError("too late")
+
+
+def on_ranks(
+    master: Callable[[Coordinator], None], executor_of: Callable[[Setup, int], Executor] = Executor.of
+) -> None:
+    """Rank 0 does as the test says, the others are real workers."""
     comm = world()
     if comm.rank == MASTER:
-        team = Team(comm, StopRequest())
-        master(team)
-        team.part()
+        coordinator = Coordinator(comm, StopRequest())
+        master(coordinator)
+        coordinator.leave()
     else:
-        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
+        run_worker(comm, lambda setup: executor_of(setup, comm.rank), StopRequest(), "a rank", CrashNote())
 
 
 def test_messages_arrive_in_order() -> None:
@@ -72,7 +65,7 @@ def test_messages_arrive_in_order() -> None:
     else:
         for n in range(10):
             comm.send(f"{comm.rank}:{n}", MASTER)
-    meet(comm)
+    barrier(comm)
     assert receive_now(comm) is None
 
 
@@ -86,7 +79,7 @@ def test_waiting_burns_no_core() -> None:
             comm.send(Stop(), rank)
     elif comm.rank == 1:
         receive(comm, IDLE_LONGEST_S)
-    meet(comm)
+    barrier(comm)
     if comm.rank == 2:
         receive(comm, IDLE_LONGEST_S)
     waited_s, used_s = time.perf_counter() - started, time.process_time() - cpu
@@ -95,24 +88,24 @@ def test_waiting_burns_no_core() -> None:
 
 
 def test_dismissed_before_anything_began() -> None:
-    """Workers that were never given orders leave when they are told to, and have spent nothing."""
+    """Workers that never got a setup leave when they are told to, and have spent nothing."""
 
-    def master(team: Team) -> None:
-        assert team.dismiss() == team.dismiss() == Usage()
+    def master(coordinator: Coordinator) -> None:
+        assert coordinator.dismiss() == coordinator.dismiss() == Usage()
 
     on_ranks(master)
 
 
 def test_a_worker_that_cannot_start() -> None:
-    """A worker without a crew says so with its reason, and all of them still leave."""
+    """A worker without an executor reports the reason, and all of them still leave."""
 
-    def master(team: Team) -> None:
-        team.begin(NoCrew())
-        with pytest.raises(WorkerFailedError, match=r"rank [12] on .*: LookupError: no crew to be had here; what was"):
-            team.check(Store(Path("nowhere"), Partition(3, 0), b"", "a run"), [ClassId(0)])
-        team.dismiss()
+    def master(coordinator: Coordinator) -> None:
+        coordinator.begin(toy(Path("nowhere")))
+        with pytest.raises(WorkerFailedError, match=r"rank [12] on .*: LookupError: no executor to be had here; what"):
+            coordinator.check(Store(Path("nowhere"), Partition(3, 0), b"", "a run"), [ClassId(0)])
+        coordinator.dismiss()
 
-    on_ranks(master)
+    on_ranks(master, no_executor)
 
 
 def test_failures_carry_what_happened() -> None:
@@ -120,11 +113,11 @@ def test_failures_carry_what_happened() -> None:
     comm = world()
     if comm.rank == MASTER:
         for rank in range(1, comm.size):
-            comm.send(NoCrew(), rank)
+            comm.send(toy(Path("nowhere")), rank)
         for _ in range(1, comm.size):
             _, failed = receive(comm, IDLE_LONGEST_S)
             assert isinstance(failed, Failed)
-            assert "in crew" in failed.details
+            assert "in no_executor" in failed.traceback
             assert failed.host
         for rank in range(1, comm.size):
             comm.send(Stop(), rank)
@@ -132,62 +125,32 @@ def test_failures_carry_what_happened() -> None:
             assert isinstance(receive(comm, IDLE_LONGEST_S)[1], Leaving)
         for rank in range(1, comm.size):
             comm.send(Farewell(), rank)
-        meet(comm)
+        barrier(comm)
     else:
-        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
-
-
-@dataclass(frozen=True)
-class Toy:
-    """Orders to work on a small table."""
-
-    directory: Path
-    lease_s: float = 1
-    disk_timeout_s: float = 300
-
-    def crew(self, rank: int) -> Crew:
-        """The crew of one rank."""
-        return Crew(Tours(), Store.of(self.directory, Tours(), 0b11), 1 << 24, number=rank)
-
-
-class FailsLate(Crew):
-    """A crew that fails when it is told to stop."""
-
-    def stop(self) -> None:
-        """Fail."""
-        raise OSError("too late")
-
-
-@dataclass(frozen=True)
-class Late(Toy):
-    """Orders for such crews."""
-
-    def crew(self, rank: int) -> Crew:
-        """One that fails late."""
-        return FailsLate(Tours(), Store.of(self.directory, Tours(), 0b11), 1 << 24, number=rank)
+        run_worker(comm, lambda setup: no_executor(setup, comm.rank), StopRequest(), "a rank", CrashNote())
 
 
 def test_nothing_is_said_after_leaving() -> None:
     """A worker that has left is silent, however long the others take: MPI does not end with a message on its way."""
     lease_s = 2
 
-    def master(team: Team) -> None:
-        team.begin(NoCrew(lease_s))
-        team.dismiss()
+    def master(coordinator: Coordinator) -> None:
+        coordinator.begin(toy(Path("nowhere"), lease_s))
+        coordinator.dismiss()
         time.sleep(lease_s / 2)
 
-    on_ranks(master)
+    on_ranks(master, no_executor)
     assert receive_now(world()) is None
 
 
 def test_failing_after_the_end(tmp_path: Path) -> None:
     """A worker that fails when it was dismissed already leaves all the same."""
 
-    def master(team: Team) -> None:
-        team.begin(Late(tmp_path, lease_s=30))
-        team.dismiss()
+    def master(coordinator: Coordinator) -> None:
+        coordinator.begin(toy(tmp_path))
+        coordinator.dismiss()
 
-    on_ranks(master)
+    on_ranks(master, FailsLate.of)
 
 
 def test_sending_waits_for_nobody() -> None:
@@ -199,7 +162,7 @@ def test_sending_waits_for_nobody() -> None:
         for n in range(n_messages):
             outbox.send(n, 1)
         assert time.monotonic() - began < 5
-    meet(comm)
+    barrier(comm)
     if comm.rank == 1:
         assert [receive(comm, IDLE_LONGEST_S) for _ in range(n_messages)] == [(MASTER, n) for n in range(n_messages)]
         comm.send("all", MASTER)
@@ -208,34 +171,34 @@ def test_sending_waits_for_nobody() -> None:
         while receive_now(comm) != (1, "all"):
             pass
         outbox.send("thanks", 1)
-    meet(comm)
+    barrier(comm)
 
 
 def test_lost_before_anything_is_computed(tmp_path: Path) -> None:
     """A worker that joins and falls silent while classes are checked is given nothing, neither to check nor to do."""
     comm = world()
     if comm.rank == MASTER:
-        team, toy = Team(comm, StopRequest()), Toy(tmp_path)
-        alone = Alone(StopRequest())
+        coordinator, setup = Coordinator(comm, StopRequest()), toy(tmp_path, lease_s=1)
+        alone = SingleProcess(StopRequest())
         with claim(tmp_path, Tours(), 0b11, {}) as store:
-            alone.begin(toy)
+            alone.begin(setup)
             alone.check(store, [])
             alone.run(Schedule.of(store.partition), lambda: None)
             alone.dismiss()
             for cls in store.partition.classes[5:]:
                 store.remove(cls)
-            team.begin(toy)
-            assert sorted(team.check(store, store.committed)) == sorted(store.partition.classes[:5])
-            team.run(Schedule.of(store.partition, store.committed), lambda: None)
-            assert team.dismiss().n_computed == len(store.partition.classes) - 5
-        assert team.broken
-        team.part()
+            coordinator.begin(setup)
+            assert sorted(coordinator.check(store, store.committed)) == sorted(store.partition.classes[:5])
+            coordinator.run(Schedule.of(store.partition, store.committed), lambda: None)
+            assert coordinator.dismiss().n_computed == len(store.partition.classes) - 5
+        assert coordinator.broken
+        coordinator.leave()
     elif comm.rank == 1:
         receive(comm, IDLE_LONGEST_S)
         comm.send(Ready("somewhere", frozenset({0})), MASTER)
-        meet(comm)
+        barrier(comm)
     else:
-        run_worker(comm, lambda orders: orders.crew(comm.rank), StopRequest(), "a rank", Note())
+        run_worker(comm, lambda setup: Executor.of(setup, comm.rank), StopRequest(), "a rank", CrashNote())
     while receive_now(comm):
         pass
 
@@ -243,17 +206,17 @@ def test_lost_before_anything_is_computed(tmp_path: Path) -> None:
 def test_a_disk_that_is_slower_than_the_lease(tmp_path: Path) -> None:
     """While the master waits for the disk, for longer than the lease, workers hear of it, and it hears them."""
 
-    def master(team: Team) -> None:
-        team.begin(Toy(tmp_path, lease_s=1))
-        assert team.ask_disk(partial(slow_answer, 6)) == "answer"
+    def master(coordinator: Coordinator) -> None:
+        coordinator.begin(toy(tmp_path, lease_s=1))
+        assert coordinator.wait_for_disk(partial(slow_answer, 6)) == "answer"
         with claim(tmp_path, Tours(), 0b11, {}) as store:
-            team.check(store, [])
-            team.tell_disk(partial(time.sleep, 1.5))
-            assert team.ask_disk(partial(slow_answer, 1.5)) == "answer"
+            coordinator.check(store, [])
+            coordinator.begin_on_disk(partial(time.sleep, 1.5))
+            assert coordinator.wait_for_disk(partial(slow_answer, 1.5)) == "answer"
             schedule = Schedule.of(store.partition)
-            team.run(schedule, lambda: None)
-            assert team.dismiss().n_computed == len(store.partition.classes)
-        assert not team.broken
+            coordinator.run(schedule, lambda: None)
+            assert coordinator.dismiss().n_computed == len(store.partition.classes)
+        assert not coordinator.broken
 
     on_ranks(master)
 

@@ -223,14 +223,14 @@ def test_frozen_guards(ranks: list[int], tmp_path: Path) -> None:
 MOURNED = """
 import os, signal, sys
 from pathlib import Path
-from yahtzee_cluster.runtime.supervisor import guarded
+from yahtzee_cluster.runtime.supervisor import supervised
 
 def main(note):
     note.identify("somebody")
     note.order(Path(sys.argv[1]))
     os.kill(os.getpid(), signal.SIGKILL)
 
-guarded(main)
+supervised(main)
 """
 
 

@@ -1,10 +1,12 @@
-"""`python -m yahtzee_cluster` and the console script: until everything is loaded, Ctrl-C ends them without a story."""
+"""`python -m yahtzee_cluster` and the console script: until all is loaded, Ctrl-C ends them without a traceback."""
 
 import signal
 
+from yahtzee_cluster.runtime.signals import end_quietly_on_interrupt
+
 handler = signal.getsignal(signal.SIGINT)
 if handler is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_quietly_on_interrupt()
 
 from yahtzee_cluster.commands import cli  # noqa: E402
 

@@ -6,6 +6,8 @@ The command line prints the message alone and leaves with `exit_code`.
 
 from __future__ import annotations
 
+from yahtzee_cluster.text import printable
+
 RESUMES = "what was committed is kept, and the same command goes on from there"
 """What a message ends with when a run did not."""
 
@@ -55,22 +57,3 @@ class KernelsMissingError(YahtzeeClusterError, ImportError):
 
 class KernelArgumentError(UsageError, ValueError):
     """A kernel was handed an array of the wrong type, shape or contents."""
-
-
-def printable(text: str) -> str:
-    """A text as a message may hold it: on one line, with nothing in it that a terminal obeys."""
-    return text if text.isprintable() else repr(text)
-
-
-def short(text: str, most: int = 60) -> str:
-    """The same, and not too long."""
-    text = printable(text)
-    return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def shown(value: object) -> str:
-    """Any value, in short."""
-    try:
-        return "nothing" if value is None else short(repr(value))
-    except (ValueError, RecursionError):
-        return "something too large to show"

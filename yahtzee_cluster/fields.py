@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from yahtzee_cluster.errors import FileError, short, shown
+from yahtzee_cluster.errors import FileError
+from yahtzee_cluster.text import short, shown
 
 MAX_BYTES = 100_000
 MAX_TEXT = 200

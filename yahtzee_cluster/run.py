@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import signal
+from yahtzee_cluster.runtime.environment import prepare_numerics
+from yahtzee_cluster.runtime.signals import end_quietly_on_interrupt
 
-if __name__ == "__main__":  # until a request to stop can be taken, Ctrl-C ends the process, without a story
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+if __name__ == "__main__":
+    end_quietly_on_interrupt()
+    prepare_numerics()
 
 from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.runtime.command import Command, run

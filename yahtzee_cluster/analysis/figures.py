@@ -11,7 +11,8 @@ import numpy as np
 
 from yahtzee_cluster.analysis.comparison import STAGES
 from yahtzee_cluster.analysis.findings import Findings
-from yahtzee_cluster.errors import UsageError, short
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.text import short
 
 SIZE = (6.3, 3.7)
 """In inches: the width of a page's text, and the height of most figures."""

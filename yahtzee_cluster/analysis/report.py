@@ -20,7 +20,8 @@ from yahtzee_cluster.analysis import comparison, figures
 from yahtzee_cluster.analysis.findings import Findings
 from yahtzee_cluster.analysis.forward import Comparison
 from yahtzee_cluster.analysis.statistics import PERCENTILES
-from yahtzee_cluster.errors import UsageError, printable
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.text import printable
 
 STYLE = """
 body { font: 16px/1.5 Georgia, serif; color: #111; background: #fff; }

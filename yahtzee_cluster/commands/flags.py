@@ -6,10 +6,10 @@ import argparse
 import json
 from typing import Any
 
-from yahtzee_cluster.errors import shown
 from yahtzee_cluster.fields import whole_number
 from yahtzee_cluster.game.anchors import Anchor, Anchors
 from yahtzee_cluster.game.notation import anchor_of, names_of, parse_used
+from yahtzee_cluster.text import shown
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

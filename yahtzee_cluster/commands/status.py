@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 from yahtzee_cluster.commands.flags import add_store
-from yahtzee_cluster.errors import printable
 from yahtzee_cluster.storage.header import read_header
 from yahtzee_cluster.storage.lock import writer
 from yahtzee_cluster.tables.table import open_store
+from yahtzee_cluster.text import printable
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from yahtzee_cluster.commands.flags import add_scorecard, add_store, answer, count, lead, scorecard
-from yahtzee_cluster.errors import UsageError, printable
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.objectives.probabilities import Probabilities
 from yahtzee_cluster.objectives.race import Race
@@ -15,6 +15,7 @@ from yahtzee_cluster.output import leave_out
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.race import value_of
 from yahtzee_cluster.tables.table import open_store, open_table
+from yahtzee_cluster.text import printable
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -113,6 +113,15 @@ class Partition:
             self._known_dependencies[cls] = self._find_dependencies(cls)
         return self._known_dependencies[cls]
 
+    @cached_property
+    def dependents(self) -> dict[ClassId, list[ClassId]]:
+        """For each class, those that read it."""
+        found: dict[ClassId, list[ClassId]] = {cls: [] for cls in self.classes}
+        for cls in self.classes:
+            for other in self.dependencies(cls):
+                found[other].append(cls)
+        return found
+
     def _find_dependencies(self, cls: ClassId) -> tuple[ClassId, ...]:
         members = self.members(cls)
         reads: set[ClassId] = set()

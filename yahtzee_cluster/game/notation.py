@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 from operator import index
 
-from yahtzee_cluster.errors import UsageError, shown
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor, Anchors
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
 from yahtzee_cluster.game.rules import Category, Rules
+from yahtzee_cluster.text import names_in, shown
 
 DIGIT_OF = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
 FILLERS = {"of", "a", "the"}
@@ -75,7 +76,7 @@ def _short_forms(category: Category) -> set[str]:
 
 def names_of(categories: int, rules: Rules) -> list[str]:
     """The names of some categories."""
-    return [category.name for index, category in enumerate(rules.categories) if categories >> index & 1]
+    return names_in(categories, [category.name for category in rules.categories])
 
 
 def parse_used(text: str, rules: Rules) -> int:

@@ -16,9 +16,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from yahtzee_cluster.errors import FileError, short
+from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.fields import Fields, is_integer, is_there, parse_toml, read_toml
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
+from yahtzee_cluster.text import short
 
 MAX_CATEGORIES = 16
 MAX_POINTS = 1000

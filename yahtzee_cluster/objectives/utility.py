@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.partition import Subsets
 from yahtzee_cluster.engine.recurrence import Block, Solver
-from yahtzee_cluster.errors import FileError, UsageError, shown
+from yahtzee_cluster.errors import FileError, UsageError
 from yahtzee_cluster.fields import MAX_TEXT, is_text, read_text, whole_number
 from yahtzee_cluster.game.anchors import Anchors, most_scored
 from yahtzee_cluster.game.moves import compile_moves
@@ -24,6 +24,7 @@ from yahtzee_cluster.kernels import needs
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.scorecards import Scorecards, Values
+from yahtzee_cluster.text import shown
 
 CHANCES = {"reach", "beat", "beat-all"}
 """The kinds of goals whose worth is a probability, a tie counted half or not at all."""

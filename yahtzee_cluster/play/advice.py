@@ -16,7 +16,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.errors import UsageError, shown
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, is_integer
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import INDEX, N_DICE, Keep
@@ -29,6 +29,7 @@ from yahtzee_cluster.objectives.expected import ExpectedTable, moments_after, so
 from yahtzee_cluster.objectives.probabilities import Approximated, MaxProb, Scores
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.tables.table import Table
+from yahtzee_cluster.text import shown
 
 TIE = 1e-12
 MAX_REACH = 1_000_000_000

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import NamedTuple
 
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError, shown
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import whole_number
 from yahtzee_cluster.game.dice import Keep
 from yahtzee_cluster.game.notation import anchor_of, find_box, parse_dice
 from yahtzee_cluster.output import tell
 from yahtzee_cluster.play.advice import MEAN, START_OF_TURN, TIE, Advice, Adviser, Goal, Position
+from yahtzee_cluster.text import shown
 
 SHOWN = 5
 HELP = """\

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yahtzee_cluster.analysis.forward import Played, play_by, play_for, play_for_mean, player_for
-from yahtzee_cluster.errors import UsageError, printable, shown
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import is_there, whole_number
 from yahtzee_cluster.game.rules import Rules, load_rules
 from yahtzee_cluster.objectives.expected import ExpectedTable
@@ -19,6 +19,7 @@ from yahtzee_cluster.play.monte_carlo import Seat
 from yahtzee_cluster.play.policies import ByTable, ForTheChance, ForTheMean, Perfectly
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.table import Table, open_store, open_table
+from yahtzee_cluster.text import printable, shown
 
 
 class Strategy(ABC):

@@ -21,10 +21,11 @@ from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.schedule import Schedule
 from yahtzee_cluster.engine.simulator import advise
-from yahtzee_cluster.errors import UsageError, short, shown
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, whole_number
 from yahtzee_cluster.storage.claim import table_path
 from yahtzee_cluster.storage.store import Store
+from yahtzee_cluster.text import as_cache_size, short, shown
 
 AUTO = "auto"
 KEEP = ("all", "frontier")
@@ -134,16 +135,12 @@ def check_fits(asked: Computation, problem: Recurrence, fixed: int, scales: Scal
     smallest = smallest_that_fits(problem, scales, asked.cache_bytes)
     if smallest is None:
         least = needed_bytes(problem.partition(scales.pick(max(scales.sizes()))))
-        advice = f"no G makes it fit, and none needs less than --cache {megabytes(least)}"
+        advice = f"no G makes it fit, and none needs less than --cache {as_cache_size(least)}"
     else:
-        advice = f"the smallest that fits is --G {smallest}, or take --cache {megabytes(needed)}"
+        advice = f"the smallest that fits is --G {smallest}, or take --cache {as_cache_size(needed)}"
     size = fixed.bit_count()
-    raise UsageError(f"--cache {asked.cache} is too small for |G| = {size}, which needs {megabytes(needed)}; {advice}")
-
-
-def megabytes(n_bytes: int) -> str:
-    """A size as `--cache` takes it, rounded up."""
-    return f"{-(-n_bytes >> 20) if n_bytes % (1 << 20) else n_bytes >> 20}MB"
+    needs = f"is too small for |G| = {size}, which needs {as_cache_size(needed)}"
+    raise UsageError(f"--cache {asked.cache} {needs}; {advice}")
 
 
 def _named(text: str, names: tuple[str, ...]) -> int:
@@ -172,12 +169,7 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
         help="the fixed set that cuts the table into classes: how many elements, or which, with commas between "
         f"(default: {AUTO}, the size that makes the run shortest)",
     )
-    add(
-        "--cache",
-        type=_size,
-        metavar="SIZE",
-        help=f"memory for classes, on each rank (default: {default['cache'].default})",
-    )
+    add_cache(parser)
     add(
         "--threads",
         type=partial(parse_count, most=MAX_THREADS),
@@ -191,6 +183,14 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
         "digests, and in the end all but the last class (default: all)",
     )
     add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
+
+
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    """The one flag that may differ between ranks."""
+    default = Computation.__dataclass_fields__["cache"].default
+    parser.add_argument(
+        "--cache", type=_size, metavar="SIZE", help=f"memory for classes, on each rank (default: {default})"
+    )
 
 
 def parse_count(text: str, most: int = MAX_COUNT) -> int:

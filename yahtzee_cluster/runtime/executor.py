@@ -1,6 +1,6 @@
-"""The threads of one rank, which carry out what its worker decides.
+"""The executor of one rank: threads that carry out what its worker decides.
 
-All decisions are taken in the thread that calls `handle` and `wait`; the others only fill, compute and write blocks.
+All decisions are taken in the thread that calls `handle` and `wait`; the others only load, compute and write blocks.
 """
 
 from __future__ import annotations
@@ -9,32 +9,36 @@ import logging
 import resource
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from queue import Empty, Queue, SimpleQueue
 from time import perf_counter, thread_time
-from typing import Any, Protocol
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.cache import Cache
+from yahtzee_cluster.engine.fixed_set import needed_bytes
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.engine.schedule import Event, Evicted, Instruction
 from yahtzee_cluster.engine.worker import Action, Load, Solve, Worker, Write
-from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.runtime.disk import DISK_TIMEOUT_S, Patience
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.runtime.disk import DISK_TIMEOUT_S, DiskWatchdog
+from yahtzee_cluster.runtime.messages import Checked, Setup
+from yahtzee_cluster.runtime.usage import Usage
 from yahtzee_cluster.storage.errors import DamagedError, DroppedError, ReplacedError
 from yahtzee_cluster.storage.shard import new_values
 from yahtzee_cluster.storage.store import Store
+from yahtzee_cluster.text import as_cache_size
 
 log = logging.getLogger(__name__)
 
 SHARES = 8
-"""A class is cut into so many shares for each thread, so that all of them end at about the same time."""
+"""Parts into which a class is cut for each thread, so that all threads end at about the same time."""
 
 
 class ClassFailedError(YahtzeeClusterError):
@@ -50,68 +54,20 @@ class ClassFailedError(YahtzeeClusterError):
         return f"could not {self.action} class {self.name}: {self.cause}"
 
 
-@dataclass
-class Usage:
-    """What a rank has spent; over all ranks, times and counts add up, and of peaks the largest counts."""
-
-    kernel_s: float = 0.0
-    """Processor time of the solvers, in all threads."""
-    read_s: float = 0.0
-    write_s: float = 0.0
-    idle_s: float = 0.0
-    """Time in which no class was computed."""
-    bytes_read: int = 0
-    bytes_written: int = 0
-    n_computed: int = 0
-    cache_peak_bytes: int = 0
-    rss_peak_bytes: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        mine, theirs = asdict(self), asdict(other)
-        return Usage(**{k: max(v, theirs[k]) if k.endswith("peak_bytes") else v + theirs[k] for k, v in mine.items()})
-
-
 @dataclass(frozen=True)
 class Join:
-    """Make sure that the table is that of the run which this rank is to work for."""
+    """Make sure that the directory is the one that the run has claimed."""
 
 
 @dataclass(frozen=True)
 class Verify:
-    """Read a class, and hold it against its digest."""
+    """Read a class, and compare it with its digest."""
 
     cls: ClassId
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A class on disk was read; this is whether it is as it was committed."""
-
-    cls: ClassId
-    is_sound: bool
-
-
-class Orders(Protocol):
-    """What a worker needs to know before it can do anything."""
-
-    @property
-    def directory(self) -> Path:
-        """Where the table is."""
-
-    @property
-    def lease_s(self) -> float:
-        """A rank that is silent for so long is lost."""
-
-    @property
-    def disk_timeout_s(self) -> float:
-        """A disk that does not answer for so long ends the run."""
-
-    def crew(self, rank: int) -> Crew:
-        """The crew of one rank."""
-
-
-class Crew:
-    """A worker with the hands to do its work."""
+class Executor:
+    """A worker's state machine with the threads, the memory and the table that it decides about."""
 
     def __init__(
         self,
@@ -134,7 +90,7 @@ class Crew:
         # A SimpleQueue would wait for ever, were it interrupted by a signal just before its time is over.
         self._ended: Queue[tuple[Join | Verify | Action, Future[tuple[Any, float]]]] = Queue()
         self._n_running = {kind.__name__: 0 for kind in (Load, Solve, Write)}
-        self._patience = Patience(store.path, disk_timeout_s, (Load.__name__, Write.__name__))
+        self._watchdog = DiskWatchdog(store.path, disk_timeout_s, (Load.__name__, Write.__name__))
         self._stopping = False
         self._n_threads = n_threads
         self._solvers: SimpleQueue[Solver] = SimpleQueue()
@@ -143,38 +99,47 @@ class Crew:
         self._solving = ThreadPoolExecutor(n_threads, "solve")
         self._threads = {kind: ThreadPoolExecutor(1, kind.__name__.lower()) for kind in (Load, Solve, Write)}
 
+    @classmethod
+    def of(cls, setup: Setup, rank: int) -> Self:
+        """The executor of one rank; refuses a cache in which some class could not be computed."""
+        store = Store.of(setup.directory, setup.problem, setup.fixed)
+        needed = needed_bytes(store.partition)
+        if needed > setup.cache_bytes:  # other hosts may have more
+            raise UsageError(f"--cache is too small here: a class of this table needs {as_cache_size(needed)}")
+        return cls(setup.problem, store, setup.cache_bytes, setup.n_threads, rank, setup.disk_timeout_s)
+
     def handle(self, instruction: Instruction) -> None:
-        """Take an instruction of the master; what comes of it is reported by `wait`."""
+        """Carry out an instruction of the schedule; `wait` returns the events."""
         self._carry_out(self.worker.handle(instruction))
 
     def join(self, run: str) -> None:
-        """Work for this run; that the directory is the one that it has claimed is made sure of in the background."""
+        """Work for the run with this token; its claim on the directory is checked in the background."""
         self._submit(Load, Join(), self.store.write_for(run).join)
 
     def check(self, cls: ClassId) -> None:
-        """Find out whether a class on disk is as it was committed; `wait` reports it."""
+        """Check whether a class on disk is sound; `wait` returns the result."""
         self._submit(Load, Verify(cls), partial(self.store.is_sound, cls))
 
     def wait(self, timeout_s: float | None) -> list[Event | Checked]:
-        """What has happened, after waiting so long for something to happen."""
+        """Wait for events until the timeout, and return them."""
         try:
             self._settle(*self._ended.get(timeout=0 if self._events else timeout_s))
             while True:
                 self._settle(*self._ended.get_nowait())
         except Empty:
             pass
-        self._patience.check([kind for kind, n in self._n_running.items() if n])
+        self._watchdog.check([kind for kind, n in self._n_running.items() if n])
         events, self._events = self._events, []
         return events
 
     def stop(self) -> None:
-        """Begin nothing else; `wait` until the crew is at rest for what was begun to be computed and written."""
+        """Begin nothing more; call `wait` until idle to have what was begun computed and written."""
         self._stopping = True
         self.worker.stop()
 
     @property
-    def at_rest(self) -> bool:
-        """Whether nothing is going on."""
+    def is_idle(self) -> bool:
+        """Whether no action is under way."""
         return not any(self._n_running.values())
 
     @property
@@ -184,18 +149,18 @@ class Crew:
 
     @property
     def doing(self) -> str:
-        """What the crew is at, for those who read it after it was killed."""
+        """What the worker is doing, for its crash note."""
         task = self.worker.task
         return "with nothing to do" if task is None else f"computing class {self.store.place(task).name}"
 
     def close(self) -> None:
-        """End the threads, without waiting for what they may still be doing."""
+        """Shut the threads down, without waiting for calls under way."""
         for pool in (self._solving, *self._threads.values()):
             pool.shutdown(wait=False, cancel_futures=True)
 
     @property
     def usage(self) -> Usage:
-        """What was spent up to now."""
+        """What was spent so far."""
         self._usage.idle_s = perf_counter() - self._started - self._busy_s
         self._usage.cache_peak_bytes = self.cache.peak_bytes
         self._usage.rss_peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -211,7 +176,7 @@ class Crew:
                     del self._values[item.cls]
 
     def _begin(self, action: Action) -> None:
-        """Have an action carried out in the thread for its kind."""
+        """Begin an action in the thread for its kind."""
         cls = action.cls
         work: Callable[[], object]
         match action:
@@ -225,7 +190,7 @@ class Crew:
         self._submit(type(action), action, work)
 
     def _submit(self, kind: type[Action], action: Join | Verify | Action, work: Callable[[], object]) -> None:
-        """Have something done in the thread for a kind of action."""
+        """Begin a call in the thread for a kind of action."""
         future = self._threads[kind].submit(_timed, work)
         self._n_running[kind.__name__] += 1
         future.add_done_callback(lambda ended: self._ended.put((action, ended)))
@@ -233,7 +198,7 @@ class Crew:
     def _settle(self, action: Join | Verify | Action, ended: Future[tuple[Any, float]]) -> None:
         kind = type(action).__name__ if isinstance(action, Action) else Load.__name__
         self._n_running[kind] -= 1
-        self._patience.answered(kind)
+        self._watchdog.answered(kind)
         if isinstance(action, Join):
             ended.result()
         elif isinstance(action, Verify):
@@ -272,14 +237,14 @@ class Crew:
         self._carry_out(self.worker.done(action))
 
     def _fail(self, action: Action, error: Exception) -> None:
-        """Say what has failed; that ends the work, unless it has ended."""
+        """Raise what has failed, or log it if the executor is stopping anyway."""
         verb = type(action).__name__.lower()
         failure: Exception = error
         if not isinstance(error, ReplacedError):
             failure = ClassFailedError(verb, self.store.place(action.cls).name, f"{type(error).__name__}: {error}")
         if not self._stopping:
             raise failure from error
-        log.error("%s", failure)  # one line is enough for what others will do again
+        log.error("%s", failure)  # another worker will compute the class again
 
     def _block(self, cls: ClassId) -> Block:
         """A class that is in memory."""
@@ -292,7 +257,7 @@ class Crew:
     # -------------------------------------------------------------------------------- in threads of their own
 
     def _solve(self, block: Block, below: Below) -> float:
-        """Compute a class; say how much processor time it took."""
+        """Compute a class; return the processor time that it took."""
         if self._n_threads == 1:
             return self._solve_share(block, below)
         ends = np.linspace(0, block.starts[-1], SHARES * self._n_threads + 1)

@@ -20,6 +20,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.runtime.configuration import Computation, fixed_set
 from yahtzee_cluster.storage.shard import new_values
 from yahtzee_cluster.storage.store import Store
+from yahtzee_cluster.text import names_in, rough_size
 
 MIB = 1 << 20
 FASTEST_DISK = 1e11
@@ -115,7 +116,7 @@ def make_scaling(asked: Computation, problem: Recurrence, costs: Costs) -> Scali
     partition = problem.partition(fixed)
     return Scaling(
         about=dict(asked.about),
-        G=[name for i, name in enumerate(problem.element_names) if fixed >> i & 1],
+        G=names_in(fixed, problem.element_names),
         classes=len(partition.classes),
         table_bytes=8 * sum(partition.n_values.values()),
         needed_bytes=needed_bytes(partition),
@@ -129,12 +130,12 @@ def make_scaling(asked: Computation, problem: Recurrence, costs: Costs) -> Scali
 
 def scaling_as_text(scaling: Scaling) -> list[str]:
     """Line by line, for people."""
-    cache = f"{_size(scaling.cache_bytes)} of cache for each rank, of which {_size(scaling.needed_bytes)}"
+    cache = f"{rough_size(scaling.cache_bytes)} of cache for each rank, of which {rough_size(scaling.needed_bytes)}"
     lines = [
         _title(scaling.about),
         f"G          {', '.join(scaling.G) or 'nothing'}: {scaling.classes:,} classes",
-        f"table      {_size(scaling.table_bytes)} on disk",
-        f"memory     {cache} would do, and {_size(scaling.fixed_bytes)} besides",
+        f"table      {rough_size(scaling.table_bytes)} on disk",
+        f"memory     {cache} would do, and {rough_size(scaling.fixed_bytes)} besides",
         "",
         f"{'ranks':>5}  {'time':>12}  {'idle':>5}  {'efficiency':>10}  {'read':>9}  {'memory in all':>13}",
     ]
@@ -142,7 +143,7 @@ def scaling_as_text(scaling: Scaling) -> list[str]:
         memory = n_ranks * (scaling.cache_bytes + scaling.fixed_bytes)
         lines.append(
             f"{n_ranks:>5}  {forecast.makespan_s:>10.2f} s  {forecast.idle:>5.0%}  {forecast.efficiency:>10.0%}  "
-            f"{_size(forecast.bytes_read):>9}  {_size(memory):>13}"
+            f"{rough_size(forecast.bytes_read):>9}  {rough_size(memory):>13}"
         )
     return lines
 
@@ -158,7 +159,7 @@ def _row(asked: Computation, problem: Recurrence, scales: Scales, n_fixed: int, 
         thesis_classes=(n - n_fixed + 1) << n_fixed,
         thesis_cache_bytes=cache_values(n, n_fixed, plain_bytes),
         thesis_reads_per_value=reads_per_value(n, n_fixed),
-        G=[name for i, name in enumerate(problem.element_names) if fixed >> i & 1],
+        G=names_in(fixed, problem.element_names),
         classes=weight.n_classes,
         cache_bytes=needed,
         reads_per_value=weight.read / max(1, scales.n_values),
@@ -192,12 +193,12 @@ def _title(about: Mapping[str, Any]) -> str:
 
 def as_text(plan: Plan) -> list[str]:
     """Line by line, for people."""
-    rank_bytes = plan.cache_bytes + plan.fixed_bytes
-    cache = f"a cache of {_size(plan.cache_bytes)}, and {_size(plan.fixed_bytes)} besides"
+    rank_bytes, thesis = plan.cache_bytes + plan.fixed_bytes, rough_size(plan.thesis_table_bytes)
+    cache = f"a cache of {rough_size(plan.cache_bytes)}, and {rough_size(plan.fixed_bytes)} besides"
     lines = [
         _title(plan.about),
-        f"table      {_size(plan.table_bytes)} on disk ({_size(plan.thesis_table_bytes)} with every subset as large)",
-        f"memory     {_size(rank_bytes)} for each of {plan.ranks} ranks: {cache}",
+        f"table      {rough_size(plan.table_bytes)} on disk ({thesis} with every subset as large)",
+        f"memory     {rough_size(rank_bytes)} for each of {plan.ranks} ranks: {cache}",
         "",
         "       thesis                      |  this program                                         |  as simulated",
         HEADING,
@@ -205,9 +206,9 @@ def as_text(plan: Plan) -> list[str]:
     for row in plan.rows:
         simulated = "-" if row.forecast is None else _simulated(row.forecast)
         lines.append(
-            f"{row.n_fixed:>4}{row.thesis_classes:>10}{_size(row.thesis_cache_bytes):>10}"
-            f"{row.thesis_reads_per_value:>8.3f}   |{row.classes:>9}{_size(row.cache_bytes):>10}"
-            f"{row.reads_per_value:>8.3f}{_size(row.largest_class_bytes):>10}{row.most_busy:>9.1f}"
+            f"{row.n_fixed:>4}{row.thesis_classes:>10}{rough_size(row.thesis_cache_bytes):>10}"
+            f"{row.thesis_reads_per_value:>8.3f}   |{row.classes:>9}{rough_size(row.cache_bytes):>10}"
+            f"{row.reads_per_value:>8.3f}{rough_size(row.largest_class_bytes):>10}{row.most_busy:>9.1f}"
             f"{'yes' if row.fits else 'no':>7}"
             f"  |  {simulated}"
         )
@@ -223,13 +224,6 @@ def as_text(plan: Plan) -> list[str]:
 
 def _simulated(forecast: Forecast) -> str:
     return f"{forecast.makespan_s:8.2f} s  {forecast.idle:5.0%}  {forecast.efficiency:10.0%}"
-
-
-def _size(n_bytes: int) -> str:
-    for unit, size in (("GB", 1 << 30), ("MB", MIB)):
-        if n_bytes >= 10 * size or (unit == "MB"):
-            return f"{n_bytes / size:.0f} {unit}" if n_bytes >= 10 * size else f"{n_bytes / size:.1f} {unit}"
-    raise AssertionError
 
 
 def plot(plan: Plan, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""A run in one process: the scheduler and one crew, without messages."""
+"""A run in this process alone: the schedule and one executor, without messages."""
 
 from __future__ import annotations
 
@@ -10,32 +10,35 @@ from typing import TypeVar
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.schedule import Event, Joined, Schedule
 from yahtzee_cluster.runtime.disk import Disk, DiskTimeoutError
-from yahtzee_cluster.runtime.executor import Checked, Crew, Orders, Usage
+from yahtzee_cluster.runtime.executor import Executor
+from yahtzee_cluster.runtime.messages import Checked, Setup
 from yahtzee_cluster.runtime.signals import StopRequest
+from yahtzee_cluster.runtime.usage import Usage
 from yahtzee_cluster.storage.store import Store
 
 SHOW_EVERY_S = 0.2
 T = TypeVar("T")
 
 
-class Alone:
-    """The one worker, as the master in the same process sees it."""
+class SingleProcess:
+    """The one worker of a run without other ranks."""
 
     n_workers = 1
 
-    def __init__(self, request: StopRequest) -> None:
+    def __init__(self, request: StopRequest, executor_of: Callable[[Setup, int], Executor] = Executor.of) -> None:
         self._request = request
-        self._crew: Crew | None = None
+        self._executor_of = executor_of
+        self._executor: Executor | None = None
         self._disk: Disk | None = None
         self._usage: Usage | None = None
 
-    def begin(self, orders: Orders) -> None:
-        """Make the crew."""
-        self._crew = orders.crew(0)
-        self._disk = Disk(orders.directory, orders.disk_timeout_s)
+    def begin(self, setup: Setup) -> None:
+        """Make the executor."""
+        self._executor = self._executor_of(setup, 0)
+        self._disk = Disk(setup.directory, setup.disk_timeout_s)
 
-    def ask_disk(self, work: Callable[[], T], *, stoppable: bool = True) -> T:
-        """Have something done that waits for the disk, as long as nobody asks the run to stop."""
+    def wait_for_disk(self, work: Callable[[], T], *, stoppable: bool = True) -> T:
+        """Do something in the disk's thread, and return its result."""
         assert self._disk
         future = self._disk.begin(work)
         while not future.done():
@@ -45,69 +48,69 @@ class Alone:
             wait([future], SHOW_EVERY_S)
         return future.result()
 
-    def tell_disk(self, work: Callable[[], object]) -> None:
-        """Have something done that nobody waits for."""
+    def begin_on_disk(self, work: Callable[[], object]) -> None:
+        """Do something in the disk's thread, and do not wait for it."""
         assert self._disk
         self._disk.begin(work)
 
     def check(self, store: Store, classes: Sequence[ClassId]) -> list[ClassId]:
-        """Those of the classes on disk that are as they were committed."""
-        assert self._crew
+        """Check classes on disk; return those that are sound."""
+        assert self._executor
         assert self._disk
-        self._disk.attend(store)
-        self._crew.join(store.run.token)
+        self._disk.watch(store)
+        self._executor.join(store.run.token)
         for cls in classes:
-            self._crew.check(cls)
+            self._executor.check(cls)
         sound = []
-        while not self._crew.at_rest:
+        while not self._executor.is_idle:
             self._request.check()
             self._disk.check()
-            done = self._crew.wait(SHOW_EVERY_S)
+            done = self._executor.wait(SHOW_EVERY_S)
             sound += [event.cls for event in done if isinstance(event, Checked) and event.is_sound]
         return sound
 
     def run(self, schedule: Schedule, show: Callable[[], None]) -> None:
-        """Have everything computed that is left to compute."""
-        assert self._crew
+        """Pass events to the schedule, and its instructions to the executor, until every class is on disk."""
+        assert self._executor
         assert self._disk
-        events: list[Event | Checked] = [Joined(self._crew.worker.number)]
+        events: list[Event | Checked] = [Joined(self._executor.worker.number)]
         while True:
             for event in events:
                 assert not isinstance(event, Checked)
                 for instruction in schedule.handle(event):
-                    self._crew.handle(instruction)
+                    self._executor.handle(instruction)
             if schedule.finished:
                 return
             self._request.check()
             self._disk.check()
             show()
-            events = self._crew.wait(SHOW_EVERY_S)
+            events = self._executor.wait(SHOW_EVERY_S)
 
     def dismiss(self) -> Usage:
-        """Finish what was begun, as far as there is time; say what was spent."""
+        """Finish what was begun, as far as there is time; return what was spent."""
         if self._usage is None:
             self._usage = Usage()
             if self._disk is not None:
-                self._disk.attend(None)
-            if self._crew is not None:
-                self._crew.stop()
+                self._disk.watch(None)
+            if self._executor is not None:
+                self._executor.stop()
                 with suppress(TimeoutError, DiskTimeoutError):
-                    while not self._crew.at_rest:
+                    while not self._executor.is_idle:
                         self._request.check_time()
-                        self._crew.wait(SHOW_EVERY_S)
-                self._crew.close()
-                self._usage = self._crew.usage
+                        self._executor.wait(SHOW_EVERY_S)
+                self._executor.close()
+                self._usage = self._executor.usage
         return self._usage
 
     def give_up(self) -> None:
-        """Wait for nothing."""
+        """Wait for the worker no more."""
         self._usage = self._usage or Usage()
 
-    def part(self) -> None:
-        """There is nobody to part from."""
+    def leave(self) -> None:
+        """Do nothing: there is no other rank."""
 
     @property
     def broken(self) -> bool:
-        """Whether something is still going on that nobody waits for."""
-        crew_is_busy = self._crew is not None and not self._crew.at_rest
-        return crew_is_busy or (self._disk is not None and not self._disk.at_rest)
+        """Whether an action or a call to the disk is still under way."""
+        executor_is_busy = self._executor is not None and not self._executor.is_idle
+        return executor_is_busy or (self._disk is not None and not self._disk.is_idle)

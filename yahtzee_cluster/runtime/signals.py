@@ -1,25 +1,34 @@
-"""Being asked to stop, by a signal.
+"""What a signal does: every handler that a process of this program sets.
 
-Whoever asks wants an end in good order: nothing more is begun, what was begun is committed, and the exit code says that
-the same command goes on from there.
+SIGTERM, SIGINT and SIGUSR1 ask a run to stop: it begins nothing more, commits what was begun, and leaves with the exit
+code that says that the same command continues from there. Before a run can heed that, and in every other command,
+Ctrl-C ends the process without a traceback.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from time import monotonic
 from types import FrameType
+from typing import Any
 
 from yahtzee_cluster.errors import StoppedError
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+SignalHandler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 HYDRA = "HYDI_CONTROL_FD"
-"""Set by MPICH's launcher, which tells ranks by SIGUSR1 that another one has died."""
+"""Set by MPICH's launcher, which sends SIGUSR1 to ranks when another one has died."""
+
+
+def end_quietly_on_interrupt() -> SignalHandler:
+    """Have SIGINT end this process at once, without a traceback; return the handler it had before."""
+    return signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class StopRequest:
-    """Whether this process was asked to stop, and for how long it may still go on."""
+    """Whether this process was asked to stop, and how long it may take to do so."""
 
     def __init__(self, grace_s: float = 0.0) -> None:
         self.grace_s = grace_s
@@ -27,29 +36,29 @@ class StopRequest:
         self._at = 0.0
 
     def listen(self) -> None:
-        """Take signals as requests from here on."""
+        """Take signals as requests to stop from here on."""
         for signum in SIGNALS:
             signal.signal(signum, self._take)
         if HYDRA in os.environ:
             signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
-    def listen_no_more(self) -> None:
-        """All is done; the interpreter would otherwise die of a signal that comes while it ends."""
+    def ignore(self) -> None:
+        """Ignore signals from here on: all is done, and a signal would kill the interpreter while it ends."""
         for signum in SIGNALS:
             signal.signal(signum, signal.SIG_IGN)
 
     def take(self, by: str) -> None:
-        """Somebody asks."""
+        """Take a request; the first one counts."""
         if self.by is None:
             self.by, self._at = by, monotonic()
 
     def check(self) -> None:
-        """Stop, if that was asked for."""
+        """Raise StoppedError if a stop was requested."""
         if self.by is not None:
             raise StoppedError(self.by)
 
     def check_time(self) -> None:
-        """Stop at once, if there is no time left to end in good order."""
+        """Raise TimeoutError if a stop was requested and the grace period is over."""
         if self.by is not None and monotonic() - self._at > self.grace_s:
             raise TimeoutError
 

@@ -1,7 +1,7 @@
-"""A process beside each rank that outlives it and says how it ended.
+"""A supervisor process beside each rank, which outlives it and reports how it ended.
 
-A rank that is killed cannot say so itself, and a launcher of ranks knows neither what it did nor, often, which it was.
-To MPI it looks as if the rank had left with an exit code, which lets the others go on where the launcher allows it.
+A rank that is killed cannot report it, and the launcher knows neither what it did nor, often, which rank it was. The
+launcher sees the supervisor leave with an exit code, and lets the other ranks continue where it is told to.
 """
 
 from __future__ import annotations
@@ -24,58 +24,58 @@ from yahtzee_cluster.runtime.signals import SIGNALS
 NOTE_BYTES = 8192
 """Longer than any path."""
 PR_SET_PDEATHSIG = 1
-WORD_S = 2.0
-"""For so long a disk may keep a guard from going on."""
+TOMBSTONE_S = 2.0
+"""How long a supervisor waits for the disk at most."""
 
 
-class Note:
-    """What a rank leaves in writing, for the case that it can no longer speak."""
+class CrashNote:
+    """What is to be reported of a rank if it crashes; shared memory of the rank and its supervisor."""
 
     def __init__(self) -> None:
         self._who = mmap.mmap(-1, NOTE_BYTES)
         self._tombstone = mmap.mmap(-1, NOTE_BYTES)
 
     def identify(self, who: str) -> None:
-        """Who this is, and what it is doing."""
+        """Note which rank this is, and what it is doing."""
         _write(self._who, who.encode())
 
-    def order(self, tombstone: Path) -> None:
-        """The file that is to be made when this rank dies, so that others know."""
+    def set_tombstone(self, tombstone: Path) -> None:
+        """Note the file that is to be made when this rank dies, for the master to see."""
         _write(self._tombstone, os.fsencode(tombstone))
 
-    def read(self, how: str) -> None:
-        """Say how the rank died, to the master first, then to whoever reads stderr, if anybody does."""
-        word = Thread(target=self._leave_word, daemon=True)
-        word.start()
-        word.join(WORD_S)
+    def report(self, how: str) -> None:
+        """Report how the rank died: by its tombstone first, then on stderr."""
+        thread = Thread(target=self._make_tombstone, daemon=True)
+        thread.start()
+        thread.join(TOMBSTONE_S)
         who = _written(self._who).decode(errors="replace") or "a rank that had just been started"
         with suppress(OSError):
             print(f"{who} {how}; {RESUMES}", file=sys.stderr, flush=True)
 
-    def _leave_word(self) -> None:
+    def _make_tombstone(self) -> None:
         if tombstone := _written(self._tombstone):
             with suppress(OSError):
                 Path(os.fsdecode(tombstone)).touch()
 
 
-def guarded(main: Callable[[Note], int]) -> NoReturn:
-    """Leave with what `main` returns, called in a process of its own; if that is killed, say so."""
-    note, guard = Note(), os.getpid()
+def supervised(main: Callable[[CrashNote], int]) -> NoReturn:
+    """Run `main` in a child process, and leave with the exit code that it returns; if it is killed, report that."""
+    note, supervisor = CrashNote(), os.getpid()
     signal.pthread_sigmask(signal.SIG_BLOCK, {*SIGNALS, signal.SIGCHLD})
     rank = os.fork()
     if rank == 0:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != guard:
+        if os.getppid() != supervisor:
             os._exit(1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {*SIGNALS, signal.SIGCHLD})
-        _leave(_code_of(main, note), guard)
+        _leave(_code_of(main, note), supervisor)
     code = _outcome(rank)
     if code < 0:
-        note.read(_death(-code))
+        note.report(_death(-code))
     os._exit(code if code >= 0 else 128 - code)
 
 
-def _code_of(main: Callable[[Note], int], note: Note) -> int:
+def _code_of(main: Callable[[CrashNote], int], note: CrashNote) -> int:
     try:
         return main(note)
     except SystemExit as end:
@@ -85,22 +85,22 @@ def _code_of(main: Callable[[Note], int], note: Note) -> int:
         return 1
 
 
-def _leave(code: int, guard: int) -> NoReturn:
-    """End this process, whatever its threads may still be waiting for; MPICH has things to do at exit.
+def _leave(code: int, supervisor: int) -> NoReturn:
+    """End this process with libc's exit, because MPICH has an exit handler; threads that still wait are not joined.
 
-    A guard that is frozen could not tell the launcher, who would wait for it for ever.
+    A supervisor that was frozen is woken first: the launcher would wait for it for ever.
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    os.kill(guard, signal.SIGCONT)
+    os.kill(supervisor, signal.SIGCONT)
     ctypes.CDLL(None).exit(code)
     raise AssertionError
 
 
 def _outcome(rank: int) -> int:
-    """What a process leaves with, or minus the signal that killed it; meanwhile it gets every signal that comes here.
+    """Wait for a process and return its exit code, or minus the signal that killed it; forward every signal to it.
 
-    Signals are waited for, not handled: a handler would be late if its signal came just before the waiting.
+    Signals are blocked and waited for: a handler would miss one that comes just before the wait.
     """
     while True:
         signum = signal.sigwait({*SIGNALS, signal.SIGCHLD})

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from yahtzee_cluster.engine.recurrence import Recurrence
-from yahtzee_cluster.errors import short, shown
 from yahtzee_cluster.storage.errors import StoreError, StoreRefusedError
 from yahtzee_cluster.storage.files import MAX_METADATA_BYTES, content
 from yahtzee_cluster.storage.layout import EVERYTHING, METADATA
+from yahtzee_cluster.text import names_in, short, shown
 
 FORMAT = 2
 MAX_DEPTH = 16
@@ -38,7 +38,7 @@ class Header:
     @property
     def fixed_names(self) -> list[str]:
         """The elements of the fixed set."""
-        return _names(self.fixed, self.elements)
+        return names_in(self.fixed, self.elements)
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -136,12 +136,8 @@ def check_same_table(path: Path, header: Header, problem: Recurrence, fixed: int
     if not header.describes(problem):
         raise StoreError(f"{path}: its zarr.json is damaged: the elements are not those of its identity")
     if fixed != header.fixed:
-        there, here = (",".join(names) or "nothing" for names in (header.fixed_names, _names(fixed, header.elements)))
+        there, here = (",".join(names) or "nothing" for names in (header.fixed_names, names_in(fixed, header.elements)))
         raise StoreRefusedError(f"{path}: is cut by another G: {there} there, {here} asked for; leave --G away")
-
-
-def _names(subset: int, elements: tuple[str, ...]) -> list[str]:
-    return [name for i, name in enumerate(elements) if subset >> i & 1]
 
 
 def refuse_links(path: Path) -> None:

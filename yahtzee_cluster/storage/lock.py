@@ -13,10 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from yahtzee_cluster.errors import printable
 from yahtzee_cluster.storage.errors import StoreError, StoreRefusedError
 from yahtzee_cluster.storage.files import open_below, open_plain, opened, opened_below
 from yahtzee_cluster.storage.layout import LOCK
+from yahtzee_cluster.text import printable
 
 LOCK_TRIES = 3
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.partition import ClassId
-from yahtzee_cluster.errors import UsageError, printable
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.possible_scores import check_score
@@ -24,6 +24,7 @@ from yahtzee_cluster.storage.claim import table_path
 from yahtzee_cluster.storage.errors import StoreError
 from yahtzee_cluster.storage.header import read_header
 from yahtzee_cluster.storage.store import Store
+from yahtzee_cluster.text import printable
 
 
 class Table:

@@ -13,16 +13,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launch import LARGE, Orders, compute
+from launch import LARGE, compute, setup_of
 from toy import BETWEEN, HARBOUR, MILL, TO_FIRST, TOWN_OF, TOWNS, Tours
 
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.engine.schedule import Joined, Schedule
 from yahtzee_cluster.engine.worker import bytes_at_once
-from yahtzee_cluster.runtime.executor import ClassFailedError, Crew, Usage
-from yahtzee_cluster.runtime.serial import Alone
+from yahtzee_cluster.runtime.executor import ClassFailedError, Executor
+from yahtzee_cluster.runtime.serial import SingleProcess
 from yahtzee_cluster.runtime.signals import StopRequest
+from yahtzee_cluster.runtime.usage import Usage
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.errors import ReplacedError
 from yahtzee_cluster.storage.layout import SHARD
@@ -166,19 +167,19 @@ def test_resumed(
 
 
 def test_stop(digests: dict[bool, str], tmp_path: Path) -> None:
-    """A crew that is told to stop commits the class that it had begun, and no other; the next run goes on."""
+    """An executor that is told to stop commits the class that it had begun, and no other; the next run goes on."""
     problem = Tours()
     with claim(tmp_path, problem, 0, {}) as store:
-        crew = Orders(problem, store).crew(0)
+        executor = Executor(problem, store, LARGE)
         schedule = Schedule.of(store.partition)
         for instruction in schedule.handle(Joined(0)):
-            crew.handle(instruction)
-        crew.stop()
-        while not crew.at_rest:
-            crew.wait(1)
-        crew.close()
+            executor.handle(instruction)
+        executor.stop()
+        while not executor.is_idle:
+            executor.wait(1)
+        executor.close()
         assert store.committed == [store.partition.classes[0]]
-        assert crew.usage.n_computed == 1
+        assert executor.usage.n_computed == 1
     assert compute(tmp_path, problem, 0).n_computed == len(store.partition.classes) - 1
     assert store.table_digest == digests[False]
 
@@ -187,7 +188,7 @@ def test_stop(digests: dict[bool, str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_interrupted_after_any_class(n_threads: int, n_done: int, digests: dict[bool, str], tmp_path: Path) -> None:
     """A run that is interrupted after any class leaves sound classes, none of which is ever computed again."""
-    problem, fixed, alone = Tours(), 0b00010, Alone(StopRequest())
+    problem, fixed, alone = Tours(), 0b00010, SingleProcess(StopRequest())
     with claim(tmp_path, problem, fixed, {}) as store:
         schedule = Schedule.of(store.partition)
 
@@ -195,7 +196,8 @@ def test_interrupted_after_any_class(n_threads: int, n_done: int, digests: dict[
             if len(schedule.done) >= n_done:
                 raise KeyboardInterrupt
 
-        alone.begin(Orders(problem, store, smallest_cache(problem, fixed), n_threads))
+        alone.begin(setup_of(problem, store, smallest_cache(problem, fixed), n_threads))
+        alone.check(store, [])
         with pytest.raises(KeyboardInterrupt):
             alone.run(schedule, interrupt)
         first = alone.dismiss()
@@ -243,7 +245,7 @@ def test_failing_solver(fixed: int, digests: dict[bool, str], tmp_path: Path) ->
 HANGING = """
 import sys
 from pathlib import Path
-from test_crew import Failing, compute
+from test_executor import Failing, compute
 compute(Path(sys.argv[1]), Failing(), 0, n_threads=int(sys.argv[2]))
 """
 
@@ -276,7 +278,7 @@ def test_store_that_cannot_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_store_that_disappears(digests: dict[bool, str], tmp_path: Path) -> None:
     """A table that is moved away in the middle ends the run with the cause; moved back, it goes on."""
-    problem, path, elsewhere, alone = Tours(), tmp_path / "table", tmp_path / "elsewhere", Alone(StopRequest())
+    problem, path, elsewhere, alone = Tours(), tmp_path / "table", tmp_path / "elsewhere", SingleProcess(StopRequest())
     with claim(path, problem, 0, {}) as store:
         schedule = Schedule.of(store.partition)
 
@@ -284,7 +286,8 @@ def test_store_that_disappears(digests: dict[bool, str], tmp_path: Path) -> None
             if schedule.done and path.exists():
                 path.rename(elsewhere)
 
-        alone.begin(Orders(problem, store))
+        alone.begin(setup_of(problem, store))
+        alone.check(store, [])
         with pytest.raises(ReplacedError, match="table: was removed, or taken over by another run, while this one"):
             alone.run(schedule, disappear)
         alone.dismiss()
@@ -308,18 +311,19 @@ class Slow(Tours):
 
 
 def test_dismissed_after_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Once a failed write was reported, dismissing the crew, with a class half computed, reports no second one."""
+    """Once a failed write was reported, dismissing the worker, with a class half computed, reports no second one."""
 
     def full(_store: Store, _cls: ClassId, _block: Block) -> None:
         time.sleep(0.05)
         raise OSError(28, "No space left on device")
 
-    problem, fixed, alone = Slow(), 0b11111, Alone(StopRequest())
+    problem, fixed, alone = Slow(), 0b11111, SingleProcess(StopRequest())
     with claim(tmp_path, problem, fixed, {}) as store:
         first = store.partition.classes[0]
         store.write(first, Block(store.partition.members(first), store.partition.starts(first), np.empty(0)))
         monkeypatch.setattr(Store, "write", full)
-        alone.begin(Orders(problem, store))
+        alone.begin(setup_of(problem, store))
+        alone.check(store, [])
         with pytest.raises(ClassFailedError, match="could not write class 01-"):
             alone.run(Schedule.of(store.partition, [first]), lambda: None)
         alone.dismiss()
@@ -333,8 +337,9 @@ def test_unreadable_class(tmp_path: Path) -> None:
         last, below = store.partition.classes[-1], store.partition.classes[-2]
         store.remove(last)
         damage(store, below)
-        alone = Alone(StopRequest())
-        alone.begin(Orders(problem, store))
+        alone = SingleProcess(StopRequest())
+        alone.begin(setup_of(problem, store))
+        alone.check(store, [])
         with pytest.raises(ClassFailedError) as caught:
             alone.run(Schedule.of(store.partition, store.committed), lambda: None)
         alone.dismiss()
@@ -350,7 +355,7 @@ def test_usage_adds_up() -> None:
 
 def test_nobody_to_dismiss() -> None:
     """A run that never began has spent nothing."""
-    assert Alone(StopRequest()).dismiss() == Usage()
+    assert SingleProcess(StopRequest()).dismiss() == Usage()
 
 
 def test_classes_that_change_places(tmp_path: Path) -> None:
@@ -368,8 +373,9 @@ def test_classes_that_change_places(tmp_path: Path) -> None:
         store.place(one).rename(tmp_path / "aside")
         store.place(other).rename(store.place(one))
         (tmp_path / "aside").rename(store.place(other))
-        alone = Alone(StopRequest())
-        alone.begin(Orders(problem, store))
+        alone = SingleProcess(StopRequest())
+        alone.begin(setup_of(problem, store))
+        alone.check(store, [])
         with pytest.raises(
             ClassFailedError, match=r"could not load class .*: its metadata are damaged, or those of another table"
         ):
@@ -378,19 +384,19 @@ def test_classes_that_change_places(tmp_path: Path) -> None:
 
 
 def test_nothing_runs_that_could_not_be_begun(tmp_path: Path) -> None:
-    """A crew that gets no thread says so, and is at rest."""
+    """An executor that gets no thread reports it, and is idle."""
     problem = Tours()
     with claim(tmp_path, problem, 0, {}) as store:
-        crew = Crew(problem, store, LARGE)
-        crew.close()  # its threads take nothing any more
+        executor = Executor(problem, store, LARGE)
+        executor.close()  # its threads take nothing any more
         (instruction,) = Schedule.of(store.partition).handle(Joined(0))
         with pytest.raises(RuntimeError):
-            crew.handle(instruction)
-        assert crew.at_rest
+            executor.handle(instruction)
+        assert executor.is_idle
 
 
 def test_signal_while_waiting(tmp_path: Path) -> None:
-    """A signal whose handling outlasts the time to wait does not make a crew wait for ever."""
+    """A signal whose handling outlasts the time to wait does not make an executor wait for ever."""
     n_signals = count()
 
     def take(*_: object) -> None:
@@ -399,12 +405,12 @@ def test_signal_while_waiting(tmp_path: Path) -> None:
         time.sleep(0.1)
 
     problem = Tours()
-    crew = Crew(problem, Store.of(tmp_path, problem, 0), LARGE)
+    executor = Executor(problem, Store.of(tmp_path, problem, 0), LARGE)
     before = signal.signal(signal.SIGALRM, take)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.02, 2)
-        assert crew.wait(0.05) == []
+        assert executor.wait(0.05) == []
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        crew.close()
+        executor.close()

@@ -1,0 +1,162 @@
+"""MPI, as far as this program uses it. The only module that imports it.
+
+Nobody waits inside MPI, where waiting spins and takes a whole core: a rank with nothing to do polls for messages, with
+exponential back-off.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import mpi4py
+
+mpi4py.rc.initialize = False  # not before a rank has its supervisor, which forks
+mpi4py.rc.finalize = True
+
+from mpi4py import MPI  # noqa: E402
+
+from yahtzee_cluster.errors import RESUMES, UsageError, YahtzeeClusterError  # noqa: E402
+from yahtzee_cluster.runtime.environment import NETMOD, SHARED_MEMORY, launched_ranks, prepare_mpi  # noqa: E402
+from yahtzee_cluster.runtime.heartbeat import Leases  # noqa: E402
+from yahtzee_cluster.runtime.messages import Message  # noqa: E402
+
+Ranks = MPI.Intracomm
+
+MASTER = 0
+PROBES = 3
+"""An MPI may have to be asked more than once before it sees a message that is there."""
+SHORTEST_S, MASTER_LONGEST_S, IDLE_LONGEST_S, SOLVING_LONGEST_S = 20e-6, 2e-3, 5e-3, 50e-3
+"""Back-off between two polls: doubled each time nothing came, up to the longest.
+
+Nothing is urgent for a worker that is solving a class; that it is solved wakes it at once.
+"""
+SHARED_NEEDED = {"ucx": (0, 11 << 19), "ofi": (24 << 20, 3 << 19)}
+"""Shared memory that MPICH takes by way of each library, in all and for each rank of a host; with less it crashes."""
+STARTING_S = 30
+"""All ranks of a job are started within this time."""
+SEGMENTS = rf"{SHARED_MEMORY}/(mpich_shm_\w+|\d+:\d+:\d+)"
+"""MPICH's segments of shared memory, and those of libfabric, which begin with the number of the process."""
+
+
+class UnreachableError(YahtzeeClusterError):
+    """Nothing is heard any more of a rank without which this one cannot continue."""
+
+
+# ------------------------------------------------------------------------------------ beginning and end
+
+
+def world() -> Ranks:
+    """Initialise MPI, wait for all ranks, and return them; refuse ranks that were not started as one job."""
+    if not MPI.Is_initialized():
+        prepare_mpi()
+        _check_shared_memory()
+        MPI.Init_thread(MPI.THREAD_FUNNELED)  # one thread of each rank speaks
+    comm = MPI.COMM_WORLD
+    for name, number in launched_ranks().items():
+        if comm.size == 1:
+            raise UsageError(
+                f"{name} says that {number} ranks were started, but they do not find each other: start them with the "
+                "mpirun of the MPI that mpi4py uses (.venv/bin/mpirun after `make setup`), or with srun --mpi=pmi2"
+            )
+    barrier(comm)
+    # By now all ranks of a host have its shared memory; without a name it goes when they go, however they do.
+    for name in re.findall(SEGMENTS, Path("/proc/self/maps").read_text(encoding="utf-8")):
+        if not name[0].isdigit() or name.startswith(f"{os.getpid()}:"):
+            Path(SHARED_MEMORY, name).unlink(missing_ok=True)
+    return comm
+
+
+def _check_shared_memory() -> None:
+    """Refuse a host on which MPICH would crash; all its ranks do so, since MPI has no way yet to end the others."""
+    n_ranks = os.environ.get("MPI_LOCALNRANKS", "")
+    if not (SHARED_MEMORY.is_dir() and n_ranks.isdecimal()):
+        return
+    taken = 0
+    for path in SHARED_MEMORY.iterdir():  # what ranks that are a little faster have taken already
+        with suppress(FileNotFoundError):
+            found = path.lstat()
+            is_new = re.fullmatch(SEGMENTS, str(path)) and time.time() - found.st_mtime < STARTING_S
+            taken += found.st_blocks if is_new else 0
+    in_all, per_rank = SHARED_NEEDED["ofi" if os.environ.get(NETMOD) == "ofi" else "ucx"]
+    needed, free = in_all + int(n_ranks) * per_rank, shutil.disk_usage(SHARED_MEMORY).free + 512 * taken
+    if free >= needed:
+        return
+    if os.environ.get("MPI_LOCALRANKID") != "0":
+        raise SystemExit(UsageError.exit_code)  # one line is enough
+    raise UsageError(
+        f"{SHARED_MEMORY} has room for {free >> 20} MB, and {n_ranks} ranks on this host need {-(-needed >> 20)} MB of "
+        "it for their messages: make it larger (`--shm-size` of a container, or `mount -o remount,size=…`)"
+    )
+
+
+def barrier(comm: Ranks, limit_s: float = math.inf) -> None:
+    """Barrier that polls with back-off and times out; MPI_Barrier spins and never does."""
+    everybody = range(comm.size)
+    leases, request = Leases(everybody, limit_s), comm.Ibarrier()
+    while not request.Test():
+        if leases.expired() is not None:
+            raise UnreachableError(f"not all ranks have come to leave together in {limit_s:g} s")
+        time.sleep(IDLE_LONGEST_S)
+
+
+def finalize() -> None:
+    """Leave MPI while all others do: a rank that left later, or without a word, might be taken for dead."""
+    MPI.Finalize()
+
+
+def is_finalized() -> bool:
+    """Whether MPI can no longer be used."""
+    return MPI.Is_finalized()
+
+
+def library_version() -> str:
+    """Name and version of the MPI library, in one line."""
+    return MPI.Get_library_version().strip("\0\n ").splitlines()[0]
+
+
+# ------------------------------------------------------------------------------------------- messages
+
+
+def receive(
+    comm: Ranks, longest_s: float, meanwhile: Callable[[], tuple[int, Message] | None] = lambda: None
+) -> tuple[int, Any]:
+    """Return the next message and its source; polls with back-off, and calls `meanwhile`, which may supply one."""
+    pause = SHORTEST_S
+    while not (message := receive_now(comm) or meanwhile()):
+        time.sleep(pause)
+        pause = min(2 * pause, longest_s)
+    return message
+
+
+def receive_now(comm: Ranks) -> tuple[int, Any] | None:
+    """The next message and its source, if one is there."""
+    status = MPI.Status()
+    if any(comm.iprobe(status=status) for _ in range(PROBES)):
+        return status.source, comm.recv(source=status.source)
+    return None
+
+
+class Outbox:
+    """Messages under way. Sending never blocks, because the receiver may be dead or frozen."""
+
+    def __init__(self, comm: Ranks) -> None:
+        self._comm = comm
+        self._under_way: deque[MPI.Request] = deque()
+
+    def send(self, message: object, rank: int) -> None:
+        """Send a message to a rank, without waiting for it to arrive."""
+        while self._under_way and self._under_way[0].test()[0]:
+            self._under_way.popleft()
+        try:
+            self._under_way.append(self._comm.isend(message, rank))
+        except MPI.Exception as error:
+            raise UnreachableError(f"rank {rank} cannot be reached: {error}; {RESUMES}") from error
