@@ -33,7 +33,7 @@ TABLE_III = {
     "large-straight": ("32.7113", "238.4223"), "chance": ("22.0091", "6.4477"), "yahtzee": ("16.8683", "558.8751"),
     UPPER_BONUS: ("23.8413", "266.0375"), EXTRA_BONUS: ("9.5801", None),
 }  # fmt: skip
-"""Glenn 2006: mean and variance of each box and bonus."""
+"""Glenn 2007: mean and variance of each box and bonus."""
 
 MISPRINTED = {("sixes", "19.1889"): "19.1886", ("three-of-a-kind", "21.6614"): "21.6615"}
 """Means that no strategy with the highest expected score has, and what all of them have."""

@@ -105,7 +105,7 @@ class Probabilities(Scorecards):
 
 
 class MaxProb(Probabilities):
-    """The highest probability of every need. Cremers 2002, chapter 4."""
+    """The highest probability of every need: MaxProb (Cremers 2002, chapter 3)."""
 
     objective = "maxprob"
 
@@ -168,9 +168,10 @@ class Scores(Strategies):
 
 
 class Approximated(Strategies):
-    """MaxProbApprox (Cremers 2002, 6.2.2): who plays for a need takes what is still scored for normally distributed.
+    """A form of MaxProbApprox (Cremers 2002, 6.2.2), which takes the rest of the score for normally distributed.
 
-    Mean and variance are those of the strategy with the highest mean.
+    Mean and variance are those of the strategy with the highest mean. The thesis gives no formula; here the positions
+    within a turn are taken for normal too, and compared by standard deviations, with a continuity correction.
     """
 
     objective = "approx"
