@@ -14,7 +14,7 @@ Nothing is stored for single subsets: the members of a class are listed when the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import comb, ldexp
@@ -37,6 +37,15 @@ def all_exist(subsets: Subsets) -> NDArray[np.bool_]:
 def one_each(subsets: Subsets) -> NDArray[np.int64]:
     """The plain case: every subset has one entry."""
     return np.ones(len(subsets), np.int64)
+
+
+def dependents_of(dependencies: Mapping[ClassId, Sequence[ClassId]]) -> dict[ClassId, list[ClassId]]:
+    """The same graph with its edges reversed: for each class, those that depend on it."""
+    dependents: dict[ClassId, list[ClassId]] = {cls: [] for cls in dependencies}
+    for cls, reads in dependencies.items():
+        for other in reads:
+            dependents[other].append(cls)
+    return dependents
 
 
 @dataclass(frozen=True)
@@ -116,11 +125,7 @@ class Partition:
     @cached_property
     def dependents(self) -> dict[ClassId, list[ClassId]]:
         """For each class, those that read it."""
-        found: dict[ClassId, list[ClassId]] = {cls: [] for cls in self.classes}
-        for cls in self.classes:
-            for other in self.dependencies(cls):
-                found[other].append(cls)
-        return found
+        return dependents_of({cls: self.dependencies(cls) for cls in self.classes})
 
     def _find_dependencies(self, cls: ClassId) -> tuple[ClassId, ...]:
         members = self.members(cls)

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.partition import ClassId, Partition, dependents_of
 
 CLASS_OVERHEAD = 4096
 """So many values could be computed while a class is begun and ended."""
@@ -130,10 +130,7 @@ class Schedule:
         self.dependencies = dependencies
         self.costs = costs
         self.done = set(done)
-        self.dependents: dict[ClassId, list[ClassId]] = {cls: [] for cls in dependencies}
-        for cls, reads in dependencies.items():
-            for other in reads:
-                self.dependents[other].append(cls)
+        self.dependents = dependents_of(dependencies)
         self.path: dict[ClassId, float] = {}
         """How long the longest chain of classes is that starts with this one."""
         for cls in reversed(list(dependencies)):
