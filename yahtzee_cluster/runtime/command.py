@@ -164,7 +164,10 @@ def _with_own_cache(setup: Setup, arguments: Sequence[str] | None) -> Setup:
     """The master's setup, with the --cache of this rank's own command line if it has one: hosts may differ."""
     parser = Parser(add_help=False)
     add_cache(parser)
-    own = parser.parse_known_args(arguments)[0].cache
+    try:
+        own = parser.parse_known_args(arguments)[0].cache
+    except SystemExit:  # the parser has printed why
+        raise UsageError("cannot make sense of its own command line") from None
     return setup if own is None else replace(setup, cache_bytes=parse_bytes(own))
 
 
