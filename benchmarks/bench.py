@@ -33,7 +33,8 @@ from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.play.duel import simulated_duel
 from yahtzee_cluster.play.strategies import parse_strategy
-from yahtzee_cluster.tables.table import Table, open_table
+from yahtzee_cluster.tables import open_table
+from yahtzee_cluster.tables.table import Table
 
 LANES = 8
 RUNS = Path("runs")

@@ -23,7 +23,8 @@ from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.runtime.usage import Usage
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.tables.table import Table, open_table
+from yahtzee_cluster.tables import open_table
+from yahtzee_cluster.tables.table import Table
 
 BESIDE = Path(sys.executable).parent / "mpirun"
 MPIRUN = str(BESIDE) if BESIDE.exists() else "mpirun"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import SMALL
 from launch import command, compute, computed
-from test_race import BONUS, TWO_BOXES
+from test_race import BONUS, TWO_BOXES, race_table
 from test_utility import utility
 
 from yahtzee_cluster.analysis.forward import Played, play_for_mean
@@ -28,9 +28,7 @@ from yahtzee_cluster.play.duel import DEVIATIONS, Standing, duel, simulated_duel
 from yahtzee_cluster.play.monte_carlo import final_scores
 from yahtzee_cluster.play.policies import ForTheChance, ForTheMean
 from yahtzee_cluster.play.strategies import BestChance, BestMean, OfTable, Perfect, Strategy, parse_strategy
-from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.tables.race import opening
-from yahtzee_cluster.tables.table import open_table
+from yahtzee_cluster.tables import open_table
 
 SIGMAS = 4.5
 """One in 150,000 sound figures is farther away than that, and the dice are the same each time."""
@@ -104,7 +102,7 @@ def test_perfect_play_is_worth_what_the_table_says(text: str, tmp_path: Path) ->
     problem = RaceWins(rules)
     compute(tmp_path, problem, 0b11)
     perfect = parse_strategy(str(tmp_path))
-    value, win = opening(problem, Store.of(tmp_path, problem, 0b11))
+    value, win = race_table(tmp_path).opening()
     first, second = simulated_duel([perfect, perfect], 40_000, 5)
     assert near(first, value)
     assert abs(first.win - win) <= SIGMAS * 0.5 / 40_000**0.5
@@ -124,7 +122,7 @@ def test_one_quantity_is_enough(tmp_path: Path) -> None:
     compute(tmp_path, problem, 0)
     perfect = parse_strategy(str(tmp_path))
     first, _ = simulated_duel([perfect, perfect], 50_000, 2)
-    assert near(first, opening(problem, Store.of(tmp_path, problem, 0))[0])
+    assert near(first, race_table(tmp_path).opening()[0])
 
 
 def test_the_last_turn_for_the_chance() -> None:
@@ -332,7 +330,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
     table = computed(SMALL["free"], tmp_path, "scores")
     strategy = parse_strategy(f"{tmp_path}:9")
     assert isinstance(strategy, OfTable)
-    player = strategy.problem.player(turn)
+    player = strategy.table.problem.player(turn)
     rows = [table.store.block(table.store.partition.class_of(0b0001))[0b0001]]
     successors = [None, *rows, None, None]
     needs = np.array([1, 2, 9])

@@ -25,8 +25,8 @@ from yahtzee_cluster.objectives.race import Race, RaceWins
 from yahtzee_cluster.storage.errors import DamagedError
 from yahtzee_cluster.storage.header import read_header
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.storage.verification import verify
-from yahtzee_cluster.tables.race import opening, value_of
+from yahtzee_cluster.tables import open_table
+from yahtzee_cluster.tables.race import RaceTable
 
 TWO_BOXES = """
     name = "two boxes"
@@ -66,6 +66,13 @@ def solved(problem: Race, fixed: int = 0) -> dict[int, np.ndarray[Any, np.dtype[
         solve(blocks[cls], below)
         assert problem.complaint(blocks[cls]) is None
     return {subset: block[subset] for block in blocks.values() for subset in block.subsets.tolist()}
+
+
+def race_table(path: Path) -> RaceTable:
+    """The table of two players in a directory."""
+    table = open_table(path)
+    assert isinstance(table, RaceTable)
+    return table
 
 
 def card(rules: Rules, anchor: Anchor) -> tuple[int, int, bool]:
@@ -142,7 +149,7 @@ def test_leads_that_are_stored_suffice() -> None:
 
 
 def test_how_many_subsets_there_are() -> None:
-    """Only subsets that occur in turn order exist: C(25, 12) = 5,200,300 for `yacht`, 20,058,300 for `yaht`."""
+    """Only those exist that come about in turn order: 5,200,300 for `yacht`, 20,058,300 for `yaht`, as published."""
     for name, n_subsets in (("yacht", 5_200_300), ("yaht", 20_058_300)):
         problem = Race(load_rules(name))
         n = len(problem.rules.categories)
@@ -169,11 +176,11 @@ def test_table(tmp_path: Path) -> None:
     assert win + tie + loss == pytest.approx(100, abs=1e-5)
     problem = Race(parse_rules(SMALL["plain"], "plain"))
     compute(tmp_path / "race", problem, 0b1001)
-    table = Store.of(tmp_path / "race", problem, 0b1001)
-    assert opening(problem, table) == [everything[0]]
-    verdict = verify(problem, table)
+    table = race_table(tmp_path / "race")
+    assert table.opening() == [everything[0]]
+    verdict = table.verify()
     assert verdict.complaints == ()
-    assert verdict.n_judged == len(table.partition.classes) - 1  # nothing is to be judged when the game is over
+    assert verdict.n_judged == len(table.store.partition.classes) - 1  # nothing is to be judged when the game is over
 
 
 def test_keeping_the_frontier_alone(tmp_path: Path) -> None:
@@ -196,8 +203,9 @@ def test_keeping_the_frontier_alone(tmp_path: Path) -> None:
     partition = store.partition
     assert store.dropped == {*partition.classes[:-1]}
     assert not any((store.place(cls) / "c.0").exists() for cls in store.dropped)
-    assert opening(problem, store) == opening(problem, Store.of(tmp_path / "all", problem, header.fixed))
-    verdict = verify(problem, store)
+    table = race_table(store.path)
+    assert table.opening() == race_table(tmp_path / "all").opening()
+    verdict = table.verify()
     assert (verdict.n_missing, verdict.complaints) == (len(store.dropped), ())
     with pytest.raises(DamagedError, match="was dropped when nothing to come read it; run its job with --keep all"):
         store.block(partition.classes[0])
@@ -231,7 +239,7 @@ def test_a_stranger_finds_every_row(text: str, tmp_path: Path) -> None:
     subsets, n = at["subset"].tolist(), len(problem.rules.categories)
     assert subsets == sorted(subset for subset in range(1 << 2 * n) if problem.exist(np.array([subset]))[0])
     anchors = list(zip(at["anchor_free"], at["anchor_upper"], at["anchor_chip"], at["anchor_number"], strict=True))
-    store, n_found = Store.of(tmp_path, problem, 0b10), 0
+    table, n_found = race_table(tmp_path), 0
     for line, subset in enumerate(subsets):
         there = zarr.open_array(tmp_path / "classes" / f"{at['layer'][line]:02}-{at['part'][line]:x}", mode="r")
         values, first, length = np.asarray(there[:]), int(at["offset"][line]), int(at["length"][line])
@@ -243,7 +251,7 @@ def test_a_stranger_finds_every_row(text: str, tmp_path: Path) -> None:
             for i, lead in enumerate(range(at["lowest"][line], at["lowest"][line] + length)):
                 found = [float(values[first + int(row) * length + i]) for row in rows]
                 if n_found % 97 == 0 and lead in leads(problem.anchors, mover, other):
-                    assert found == value_of(problem, store, mover, other, lead)
+                    assert found == table.values(mover, other, lead)
                 n_found += 1
 
 
@@ -256,8 +264,7 @@ def test_asking(tmp_path: Path) -> None:
     flags = ["--store", tmp_path, "--used", "pairs", "--lead", "8"]
     found = json.loads(command("value", *flags, "--json").stdout)
     assert (found["used"], found["other_used"], found["lead"]) == (["pairs"], [], 8)
-    table = Store.of(tmp_path, problem, 0b11)
-    assert [found["value"], found["win"]] == value_of(problem, table, one, two, 8)
+    assert [found["value"], found["win"]] == race_table(tmp_path).values(one, two, 8)
     value, win = reference.race(rules)((0b101, 0, False), (0b111, 0, False), 8)
     assert (found["value"], found["win"]) == pytest.approx((value, win), rel=1e-12)
     shown = command("value", *flags).stdout

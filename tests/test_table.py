@@ -10,6 +10,7 @@ import pytest
 from conftest import SMALL
 from launch import command, compute, computed, mpirun, writable
 from numpy.typing import NDArray
+from test_race import race_table
 
 from yahtzee_cluster.analysis.forward import compare, play_by, play_for
 from yahtzee_cluster.engine.recurrence import Block
@@ -22,10 +23,8 @@ from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.advice import Adviser, Position
 from yahtzee_cluster.storage.errors import StoreError
-from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.tables.judges import verify
-from yahtzee_cluster.tables.race import opening
-from yahtzee_cluster.tables.table import Table, open_table
+from yahtzee_cluster.tables import KINDS, open_table
+from yahtzee_cluster.tables.table import Table
 
 
 def changed(table: Table, subset: int, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> tuple[str, ...]:
@@ -37,7 +36,7 @@ def changed(table: Table, subset: int, change: Callable[[NDArray[np.float64]], N
     writable(table.store)
     table.store.remove(cls)
     table.store.write(cls, wrong)
-    complaints = verify(table, n_sampled=40, seed=1).complaints
+    complaints = table.verify(n_sampled=40, seed=1).complaints
     table.store.remove(cls)
     table.store.write(cls, sound)
     return complaints
@@ -59,7 +58,7 @@ def test_probabilities_are_the_judge_s(name: str, tmp_path: Path) -> None:
     curve = table.curve()
     for need in (0, 1, 5, 12, 20, 33, 60):
         assert curve[need] == pytest.approx(judge(rules.all_free, 0, False, need), rel=1e-12, abs=0)
-    verdict = verify(table)
+    verdict = table.verify()
     n_judged = len(table.store.partition.classes) - n_without_values(table)
     assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, n_judged)
 
@@ -71,7 +70,7 @@ def test_expected_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
     rules = table.rules
     judged = reference.moments(rules)(rules.all_free, 0, False)
     assert table.moments(Anchor(rules.all_free, 0, False)) == pytest.approx(judged, rel=1e-12)
-    verdict = verify(table)
+    verdict = table.verify()
     n_judged = len(table.store.partition.classes) - n_without_values(table)
     assert (verdict.complaints, verdict.n_judged) == ((), 2 * n_judged)
     with pytest.raises(UsageError, match="holds expected, not probabilities"):
@@ -82,7 +81,7 @@ def test_expected_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
 def test_distributions_are_the_judge_s(name: str, tmp_path: Path) -> None:
     """A table of distributions verifies value by value, and its curve has a mean up to the expected score."""
     table = computed(SMALL[name], tmp_path / "table", "distribution")
-    verdict = verify(table)
+    verdict = table.verify()
     n_judged = len(table.store.partition.classes) - n_without_values(table)
     assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, n_judged)
     rules = table.rules
@@ -104,7 +103,7 @@ def test_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
         assert table.value(start, need) == pytest.approx(p, rel=1e-12, abs=0)
         assert table.moments(start, need) == pytest.approx((mean, second), rel=1e-12)
         assert (means[need], deviations[need]) == pytest.approx((mean, (second - mean**2) ** 0.5), rel=1e-9)
-    verdict = verify(table)
+    verdict = table.verify()
     n_judged = len(table.store.partition.classes) - n_without_values(table)
     assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, 3 * n_judged)
     probabilities = computed(SMALL[name], tmp_path / "probabilities", "maxprob")
@@ -120,11 +119,16 @@ def test_approximations_are_the_judge_s(name: str, tmp_path: Path) -> None:
         computed(SMALL[name], tmp_path / "table", "approx"),
         computed(SMALL[name], tmp_path / "best", "maxprob"),
     )
-    verdict = verify(table)
+    verdict = table.verify()
     n_judged = len(table.store.partition.classes) - n_without_values(table)
     assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, n_judged)
     assert (table.curve() <= best.curve() + 1e-15).all()
     assert (table.curve() < best.curve() - 1e-6).any()
+
+
+def test_every_objective_has_a_kind_of_table() -> None:
+    """Whatever can be computed can be opened and asked."""
+    assert set(KINDS) == set(CHOICES)
 
 
 def test_wrong_scores_are_found(tmp_path: Path) -> None:
@@ -145,7 +149,7 @@ def test_wrong_values_are_found(tmp_path: Path) -> None:
     assert "and the judge finds" in changed(table, 0b111, lambda values: values * (1 - 1e-9))[0]
     assert "holds values that are no probabilities" in changed(table, 0b111, lambda values: values + 1)[0]
     assert "a higher need is more probable than a lower one" in changed(table, 0b111, lambda values: values[::-1])[0]
-    assert verify(table, n_sampled=40, seed=1).complaints == ()
+    assert table.verify(n_sampled=40, seed=1).complaints == ()
 
 
 def test_flipped_byte(tmp_path: Path) -> None:
@@ -288,7 +292,7 @@ def spoiled(table: Table, quantity: int, value: float) -> None:
     for cls in table.store.partition.classes:
         block = table.store.block(cls)
         for free in block.subsets.tolist():
-            np.split(block[free], len(table.problem.limits))[quantity][:] = value
+            np.split(block[free], table.quantities)[quantity][:] = value
         writable(table.store)
         table.store.remove(cls)
         table.store.write(cls, block)
@@ -312,7 +316,7 @@ def test_values_that_cannot_be(objective: str, quantity: int, value: float, tmp_
     for ask in asked:
         with pytest.raises(StoreError, match="holds values that cannot be"):
             ask()
-    assert any("holds" in complaint for complaint in verify(table, 5, 1).complaints)
+    assert any("holds" in complaint for complaint in table.verify(5, 1).complaints)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308])
@@ -325,7 +329,8 @@ def test_worth_that_cannot_be(value: float, tmp_path: Path) -> None:
     spoiled(table, 0, value)
     race = Race(parse_rules(SMALL["plain"], "plain"))
     compute(tmp_path / "race", race, 0b11)
-    store = Store.of(tmp_path / "race", race, 0b11)
+    two = race_table(tmp_path / "race")
+    store = two.store
     for cls in store.partition.classes:
         block = store.block(cls)
         block.values[:] = value
@@ -333,7 +338,7 @@ def test_worth_that_cannot_be(value: float, tmp_path: Path) -> None:
         store.remove(cls)
         store.write(cls, block)
     worth_at_first = partial(table.worth, Anchor(0b111, 0, False), 0)
-    asked: list[Callable[[], object]] = [partial(play_by, table), worth_at_first, partial(opening, race, store)]
+    asked: list[Callable[[], object]] = [partial(play_by, table), worth_at_first, two.opening]
     for ask in asked:
         with pytest.raises(StoreError, match="holds values that cannot be"):
             ask()
@@ -355,7 +360,7 @@ NOTHING = """
 def test_a_game_in_which_nothing_can_be_scored(objective: str, tmp_path: Path) -> None:
     """A table without a single probability is verified like any other."""
     table = computed(NOTHING, tmp_path, objective)
-    verdict = verify(table)
+    verdict = table.verify()
     assert (verdict.complaints, verdict.n_judged) == ((), 2 * 3 if objective == "expected" else 0)
     assert verdict.table_sha256
     assert "all sound" in command("verify", "--store", tmp_path).stdout

@@ -41,8 +41,8 @@ from yahtzee_cluster.storage.header import read_header
 from yahtzee_cluster.storage.layout import ASIDE, SHARD
 from yahtzee_cluster.storage.lock import writer
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.tables.judges import verify
-from yahtzee_cluster.tables.table import Table, open_table
+from yahtzee_cluster.tables import open_table
+from yahtzee_cluster.tables.table import Table
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -582,7 +582,7 @@ def test_readers_do_without_the_library(game: Path, monkeypatch: pytest.MonkeyPa
         monkeypatch.setitem(sys.modules, name, None)
     table = open_table(game)
     assert table.curve()[-1] >= 0
-    assert verify(table, n_sampled=5, seed=1).table_sha256
+    assert table.verify(n_sampled=5, seed=1).table_sha256
 
 
 # ------------------------------------------------------------------------------------------------------- fuzz

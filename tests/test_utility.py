@@ -20,8 +20,8 @@ from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.play.duel import duel
 from yahtzee_cluster.play.strategies import BestMean, parse_strategy
-from yahtzee_cluster.tables.judges import verify
-from yahtzee_cluster.tables.table import Table, open_table
+from yahtzee_cluster.tables import open_table
+from yahtzee_cluster.tables.table import Table
 
 
 def solved(rules: Rules, goal: str, path: Path) -> Table:
@@ -63,7 +63,7 @@ def test_utilities_are_the_judge_s(name: str, goal: str, tmp_path: Path) -> None
     assert table.worth(Anchor(rules.all_free, 0, False), 0) == pytest.approx(
         judge(rules.all_free, 0, False, 0), rel=1e-11, abs=1e-13
     )
-    verdict = verify(table, n_sampled=10)
+    verdict = table.verify(n_sampled=10)
     assert verdict.complaints == ()
     assert verdict.n_judged >= verdict.n_classes - 1
 
@@ -176,7 +176,7 @@ def test_scores_that_no_game_has(tmp_path: Path) -> None:
         possible = scores_so_far(table.problem.anchors, anchor)
         for score in range(-2, possible[-1] + 12):
             if score in possible:
-                assert table.worth(anchor, score) == table.worth_unchecked(anchor, score)
+                assert table.worth(anchor, score) == table.for_goal().worth_unchecked(anchor, score)
             else:
                 with pytest.raises(UsageError, match=f"score so far: no game has {score} points here; the "):
                     table.worth(anchor, score)
@@ -247,4 +247,4 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="score so far: no game has 3 points here; the most is 0"):
         table.worth(Anchor(0b111, 0, False), 3)
     with pytest.raises(UsageError, match="score: the row ends at 0 points, found 3"):
-        table.worth_unchecked(Anchor(0b111, 0, False), 3)
+        table.for_goal().worth_unchecked(Anchor(0b111, 0, False), 3)

@@ -19,7 +19,8 @@ from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.play.advice import Adviser, Position
 from yahtzee_cluster.play.conversation import Conversation, answer, listing
-from yahtzee_cluster.tables.table import Table, open_table
+from yahtzee_cluster.tables import open_table
+from yahtzee_cluster.tables.table import Table
 
 
 def advise(*arguments: object, said: str = "") -> subprocess.CompletedProcess[str]:

@@ -20,7 +20,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.rules import load_rules
-from yahtzee_cluster.tables.table import open_table
+from yahtzee_cluster.tables import open_table
 
 RUN = ["-m", "yahtzee_cluster.run", "--target", "800"]
 

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.analysis.statistics import CONSTANT, Currencies
-from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor, most_scored
 from yahtzee_cluster.game.dice import KEEPS, ROLLS, Keep
 from yahtzee_cluster.game.moves import compile_moves
@@ -26,9 +25,9 @@ from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
-from yahtzee_cluster.objectives.probabilities import Scores, Strategies
-from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.tables.probabilities import StrategyTable
 from yahtzee_cluster.tables.table import Table
+from yahtzee_cluster.tables.utility import UtilityTable
 
 COSTLIEST = 10
 """So many of the costliest positions are named."""
@@ -90,7 +89,9 @@ class Comparison:
 
 def compare(target: int, table: Table, threads: int | None = None) -> tuple[Comparison, Comparison]:
     """Who plays for the highest mean, judged by who plays for a target; and the other way round."""
-    first, second = (_games(target, table, threads, by_mean, comparing=True) for by_mean in (True, False))
+    scores = table.for_comparison(target)
+    expected = scores.problem.expected
+    first, second = (_Games(expected, scores, target, threads, by_mean, comparing=True) for by_mean in (True, False))
     return first.compared(), second.compared()
 
 
@@ -110,29 +111,14 @@ def play_for_mean(rules: Rules, start: Anchor | None = None, threads: int | None
 
 def play_for(target: int, table: Table, start: Anchor | None = None, threads: int | None = None) -> Played:
     """All games of who plays for at least so many points, from the start or some state on, as a table decides."""
-    return _games(target, table, threads).played(start)
+    strategy = table.for_target(target)
+    return _Games(strategy.problem.expected, strategy, target, threads).played(start)
 
 
 def play_by(table: Table, start: Anchor | None = None, threads: int | None = None) -> Played:
     """All games of who plays for what a table says that final scores are worth."""
-    if not isinstance(table.problem, Utility):
-        raise UsageError(f"{table.path}: holds {table.objective}; expected a table of some utility")
-    return _Games(table.problem.expected, table, 0, threads).played(start)
-
-
-def player_for(target: int, table: Table, *, comparing: bool = False) -> Strategies:
-    """What a table holds, if that knows how to play for a score, or also what that costs."""
-    if not isinstance(table.problem, Strategies) or (comparing and not isinstance(table.problem, Scores)):
-        wanted = "scores" if comparing else "scores or approx"
-        raise UsageError(f"{table.path}: holds {table.objective}; expected a table of {wanted}")
-    if not 1 <= target <= table.target:
-        raise UsageError(f"target: this table knows how to play for 1 to {table.target}, found {target}")
-    return table.problem
-
-
-def _games(target: int, table: Table, threads: int | None, by_mean: bool = False, *, comparing: bool = False) -> _Games:
-    problem = player_for(target, table, comparing=comparing)
-    return _Games(problem.expected, table, target, threads, by_mean, comparing)
+    strategy = table.for_goal()
+    return _Games(strategy.problem.expected, strategy, 0, threads).played(start)
 
 
 class _Games:
@@ -141,7 +127,7 @@ class _Games:
     def __init__(
         self,
         expected: ExpectedTable,
-        table: Table | None,
+        table: StrategyTable | UtilityTable | None,
         target: int,
         threads: int | None,
         by_mean: bool = False,
@@ -157,8 +143,7 @@ class _Games:
         self._kernels: SimpleQueue[Flow] = SimpleQueue()
         for _ in range(self._threads):
             turn = Turn(self._moves)
-            problem = table.problem if table else None
-            player = problem.player(turn) if isinstance(problem, Strategies | Utility) else None
+            player = table.problem.player(turn) if table else None
             flow = Flow(expected.decider(turn), self._length, self._offset, player, target, by_mean, comparing)
             self._kernels.put(flow)
         self._met = np.zeros((2, len(self._moves.outcomes)))
@@ -190,7 +175,7 @@ class _Games:
     def _turn(self, games: dict[int, Values], pool: ThreadPoolExecutor) -> dict[int, Values]:
         """Play a turn of all games, by their sets of free categories; where they are then."""
         n_free = next(iter(games)).bit_count()
-        rows = {} if self._table is None else rows_of_layer(self._table, n_free - 1)
+        rows = {} if self._table is None else self._table.rows_of_layer(n_free - 1)
         turn = len(self._compared) - n_free
         after: dict[int, Values] = {}
         # Whatever is ready first, games are added up in the order of their sets.
@@ -241,12 +226,3 @@ class _Games:
         mean, square = (np.einsum("wo,wpo->p", self._met, pays**power) for power in (1, 2))
         variance = np.where(square - mean**2 > CONSTANT * square, square - mean**2, 0.0)
         return Played(curve, currencies.names, mean, np.where(currencies.once, variance, np.nan))
-
-
-def rows_of_layer(table: Table, layer: int) -> dict[int, Values]:
-    """What decides when so many categories will be free after a turn: all rows of theirs, by their sets."""
-    found: dict[int, Values] = {}
-    for cls in table.store.partition.classes:
-        if table.store.partition.layer(cls) == layer:
-            found |= table.rows(cls)
-    return found

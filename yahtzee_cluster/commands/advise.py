@@ -14,7 +14,7 @@ from yahtzee_cluster.game.rules import load_rules
 from yahtzee_cluster.output import leave_out
 from yahtzee_cluster.play.advice import MEAN, START_OF_TURN, Adviser, Goal, Position
 from yahtzee_cluster.play.conversation import Conversation, answer_lines, listing, talk
-from yahtzee_cluster.tables.table import open_table
+from yahtzee_cluster.tables import open_table
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

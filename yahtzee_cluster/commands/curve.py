@@ -6,7 +6,7 @@ import argparse
 import json
 
 from yahtzee_cluster.commands.flags import add_store
-from yahtzee_cluster.tables.table import open_table
+from yahtzee_cluster.tables import open_table
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -18,9 +18,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> str:
     """Format the curve of a table."""
     table = open_table(options.store)
-    columns = {"p": table.curve()}
-    if table.objective == "scores":
-        columns["mean"], columns["std"] = table.score_curve()
+    columns = table.curves()
     if options.json:
         return json.dumps({"target": table.target} | {name: column.tolist() for name, column in columns.items()})
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)

@@ -12,23 +12,17 @@ from typing import Any, Self
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.rules import Rules, load_rules
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
-from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of
 from yahtzee_cluster.play.strategies import EXPECTED, common_rules, parse_strategy
 from yahtzee_cluster.runtime.configuration import KEEP, MAX_THREADS, Computation, parse_bytes, parse_count
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.tables.race import opening
-from yahtzee_cluster.tables.table import Table
+from yahtzee_cluster.tables import table_of
 
 TARGET = 800
 """The highest score that a table of probabilities is asked for, unless something else is said."""
-MOST_IN_FULL = 1e9
-"""What is worth more is printed with as many digits as mean something."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,34 +139,14 @@ class Job(Computation):
         return job
 
     def result(self, problem: Recurrence, store: Store) -> Sequence[str]:
-        """The curve of a table of probabilities, or the moments."""
-        if isinstance(problem, Race):
-            return _opening(problem, store)
-        assert isinstance(problem, Scorecards)
-        if isinstance(problem, Utility):
-            table = Table(store.path, problem, store.partition.fixed)
-            worth = table.worth(Anchor(problem.rules.all_free, 0, chip=False), 0)
-            return [f"worth      {worth:{'.9f' if abs(worth) < MOST_IN_FULL else '.15g'}}  ({problem.goal})"]
-        return _result(Table(store.path, problem, store.partition.fixed))
+        """The headline of the table."""
+        return table_of(problem, store).headline()
 
 
 def _without_folder(text: str) -> str:
     """What names a goal or a strategy: that of a file does not hang on where it is."""
     kind, colon, file = text.rpartition("worth:")
     return kind + colon + Path(file).name
-
-
-def _opening(problem: Race, store: Store) -> list[str]:
-    value, *wins = opening(problem, store)
-    lines = [f"value      {value:.9f} for the first player, a tie counted half"]
-    for win in wins:
-        tie = 2 * (value - win)
-        lines += [
-            f"win        {100 * win:.6f} %",
-            f"tie        {100 * tie:.6f} %",
-            f"loss       {100 * (1 - win - tie):.6f} %",
-        ]
-    return lines
 
 
 def _fixed_text(fields: Fields) -> str | None:
@@ -182,34 +156,3 @@ def _fixed_text(fields: Fields) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return fields.optional_text("G")
-
-
-def _result(table: Table) -> list[str]:
-    """What people want to know first."""
-    rules = table.rules
-    if table.objective == "expected":
-        mean, std = table.expected_score()
-        return [
-            f"mean       {mean:.4f}{_beside(rules.published_mean)}",
-            f"std        {std:.4f}{_beside(rules.published_std)}",
-        ]
-    published = dict(rules.published_maxprob if table.objective == "maxprob" else ())
-    shown = sorted({*range(0, table.target + 1, 50), table.target})
-    beside = {score: f"  {published[score]:>9} %" for score in shown if score in published}
-    heading = "  published" if published else ""
-    if table.objective == "scores":
-        means, deviations = table.score_curve()
-        beside = {score: f"  {means[score]:>9.4f}  {deviations[score]:>8.4f}" for score in shown}
-        heading = f"  {'mean':>9}  {'std':>8}"
-    curve = table.curve()
-    lines = [f"{'score':>5}  {'P(score at least)':>18}{heading}"]
-    return lines + [f"{score:>5}  {_percent(curve[score]):>16} %{beside.get(score, '')}" for score in shown]
-
-
-def _percent(p: float) -> str:
-    """As the thesis prints it, as long as that shows anything."""
-    return f"{100 * p:.6f}" if p == 0 or p >= 1e-5 else f"{100 * p:.6e}"
-
-
-def _beside(published: str | None) -> str:
-    return f"   published {published}" if published else ""

@@ -9,7 +9,7 @@ from yahtzee_cluster.analysis.findings import find
 from yahtzee_cluster.analysis.report import prepare, write
 from yahtzee_cluster.commands.flags import count
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.tables.table import open_table
+from yahtzee_cluster.tables import open_table
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

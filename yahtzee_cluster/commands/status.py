@@ -9,7 +9,7 @@ from typing import Any
 from yahtzee_cluster.commands.flags import add_store
 from yahtzee_cluster.storage.header import read_header
 from yahtzee_cluster.storage.lock import writer
-from yahtzee_cluster.tables.table import open_store
+from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.text import printable
 
 
@@ -21,14 +21,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Describe a table, finished or not."""
-    problem, store = open_store(options.store)
-    header = read_header(store.path)
+    table = open_table(options.store)
+    header, store = read_header(table.path), table.store
     assert header is not None
     sizes, dropped = store.partition.n_values, store.dropped
     missing = set(sizes) - set(store.committed)
     status: dict[str, Any] = {
-        "objective": header.identity["objective"],
-        "rules": problem.rules.name,
+        "objective": table.objective,
+        "rules": table.rules.name,
         "target": header.identity.get("target"),
         "G": header.fixed_names,
         "classes": len(sizes),

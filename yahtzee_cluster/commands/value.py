@@ -8,14 +8,18 @@ from typing import Any
 from yahtzee_cluster.commands.flags import add_scorecard, add_store, answer, count, lead, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor
-from yahtzee_cluster.objectives.probabilities import Probabilities
-from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.output import leave_out
-from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.tables.race import value_of
-from yahtzee_cluster.tables.table import open_store, open_table
-from yahtzee_cluster.text import printable
+from yahtzee_cluster.tables import open_table
+from yahtzee_cluster.tables.table import Table
+
+NUMBERS = {
+    "lead": "say how many points the first player is ahead, with --lead; behind is below 0",
+    "score": "say how many points there are so far, with --score",
+    "need": "say how many points are still needed, with --need",
+}
+"""The numbers that a state may need besides scorecards, and the message where one is missing."""
+OF_THE_OTHER = "other_used", "other_upper", "other_chip"
+"""The flags for the second player's scorecard."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -34,39 +38,30 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Look up a state in a table."""
-    problem, store = open_store(options.store)
-    asking = {"lead": Race, "score": Utility, "need": Probabilities}
-    others = [*asking, "other_used", "other_upper", "other_chip"]
-    takes = others[3:] if isinstance(problem, Race) else []
-    takes += [name for name, kind in asking.items() if isinstance(problem, kind)]
-    held = f"{printable(options.store)}: holds {problem.identity['objective']}"
-    leave_out(options, (name for name in others if name not in takes), held)
-    anchor, asked = scorecard(options, problem.anchors)
-    if isinstance(problem, Race):
-        return _race_value(options, problem, store, anchor, asked)
     table = open_table(options.store)
-    if isinstance(table.problem, Utility):
-        if options.score is None:
-            raise UsageError("score: say how many points there are so far, with --score")
-        found: dict[str, Any] = {"score": options.score, "worth": table.worth(anchor, options.score)}
-    elif isinstance(table.problem, Probabilities):
-        if options.need is None:
-            raise UsageError("need: say how many points are still needed, with --need")
-        found = {"need": options.need, "p": table.value(anchor, options.need)}
-        if table.objective == "scores":
-            found |= zip(("mean", "second_moment"), table.moments(anchor, options.need), strict=True)
-    else:
-        mean, second_moment = table.moments(anchor)
-        found = {"mean": mean, "second_moment": second_moment}
-    return answer(asked | found, options)
+    takes = {table.number, *(OF_THE_OTHER if table.n_players == 2 else ())}
+    unused = (name for name in (*NUMBERS, *OF_THE_OTHER) if name not in takes)
+    leave_out(options, unused, f"{table.named}: holds {table.objective}")
+    cards, asked = _cards(options, table)
+    number = _number(options, table)
+    return answer(asked | number | table.state(cards, *number.values()), options)
 
 
-def _race_value(options: argparse.Namespace, problem: Race, store: Store, one: Anchor, asked: dict[str, Any]) -> str:
+def _cards(options: argparse.Namespace, table: Table) -> tuple[list[Anchor], dict[str, Any]]:
+    """The anchor of every player, and what the options say of their scorecards."""
+    anchor, asked = scorecard(options, table.anchors)
+    if table.n_players == 1:
+        return [anchor], asked
     theirs = argparse.Namespace(used=options.other_used, upper=options.other_upper, chip=options.other_chip)
-    two, also = scorecard(theirs, problem.anchors)
-    if options.lead is None:
-        raise UsageError("lead: say how many points the first player is ahead, with --lead; behind is below 0")
-    found = dict(zip(("value", "win"), value_of(problem, store, one, two, options.lead), strict=False))
-    return answer(
-        asked | {f"other_{key}": value for key, value in also.items()} | {"lead": options.lead} | found, options
-    )
+    other, also = scorecard(theirs, table.anchors)
+    return [anchor, other], asked | {f"other_{key}": value for key, value in also.items()}
+
+
+def _number(options: argparse.Namespace, table: Table) -> dict[str, int]:
+    """The number that a state of this table needs, by name; nothing if it needs none."""
+    if table.number is None:
+        return {}
+    number = getattr(options, table.number)
+    if number is None:
+        raise UsageError(f"{table.number}: {NUMBERS[table.number]}")
+    return {table.number: number}

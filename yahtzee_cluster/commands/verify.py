@@ -7,10 +7,7 @@ import json
 from dataclasses import asdict
 
 from yahtzee_cluster.commands.flags import add_store, count
-from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.storage import verification
-from yahtzee_cluster.tables.judges import verify
-from yahtzee_cluster.tables.table import open_store, open_table
+from yahtzee_cluster.tables import open_table
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -29,10 +26,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Verify a table."""
-    problem, store = open_store(options.store)
-    if isinstance(problem, Race):
-        verdict = verification.verify(problem, store, options.sample, options.seed)
-    else:
-        verdict = verify(open_table(options.store), options.sample, options.seed)
+    verdict = open_table(options.store).verify(options.sample, options.seed)
     verdict.check()
     return json.dumps(asdict(verdict)) if options.json else verdict.report()

@@ -26,9 +26,8 @@ from yahtzee_cluster.game.possible_scores import check_score
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, moments_after, solve_expected
-from yahtzee_cluster.objectives.probabilities import Approximated, MaxProb, Scores
-from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.tables.table import Table
+from yahtzee_cluster.tables.utility import UtilityTable
 from yahtzee_cluster.text import shown
 
 TIE = 1e-12
@@ -164,7 +163,7 @@ class ToReach(Aim):
     def __init__(self, expected: ExpectedTable, score: int, table: Table, reach: int) -> None:
         super().__init__(expected, score)
         self._need = reach - score
-        self._knows_moments = isinstance(table.problem, Scores)
+        self._knows_moments = table.quantities > 1
         if self._need > table.target:
             raise UsageError(f"{self._need} points are still needed, and this table goes up to {table.target}")
 
@@ -172,7 +171,7 @@ class ToReach(Aim):
         def rows(place: int) -> list[NDArray[np.float64]]:
             """Probabilities, and the moments of who plays for them if the table has those."""
             anchor = expected.anchors.anchor(place)
-            return [table.row(anchor, quantity) for quantity in range(3 if self._knows_moments else 1)]
+            return [table.row(anchor, quantity) for quantity in range(table.quantities)]
 
         self._rows = rows
 
@@ -197,9 +196,9 @@ class ToReach(Aim):
 class ByUtility(Aim):
     """What a table of some utility holds."""
 
-    def __init__(self, expected: ExpectedTable, score: int, table: Table) -> None:
+    def __init__(self, expected: ExpectedTable, score: int, table: UtilityTable) -> None:
         super().__init__(expected, score)
-        self._is_chance = isinstance(table.problem, Utility) and table.problem.is_chance
+        self._is_chance = table.problem.is_chance
         self._row = cache(lambda place: table.worths(expected.anchors.anchor(place)))
 
     def worth(self, after: Anchor, points: int) -> Worth:
@@ -223,8 +222,8 @@ class Adviser:
     def __init__(self, rules: Rules, table: Table | None = None) -> None:
         if table and table.rules.table != rules.table:
             raise UsageError(f"{table.path}: holds another game")
-        if table and isinstance(table.problem, Approximated):
-            raise UsageError(f"{table.path}: holds approx; advice takes a table of maxprob, scores or some utility")
+        if table and not table.gives_advice:
+            raise table.refusal("; advice takes a table of maxprob, scores or some utility")
         self.rules = rules
         self.expected = solve_expected(rules)
         self.anchors = self.expected.anchors
@@ -234,13 +233,12 @@ class Adviser:
     @property
     def goal(self) -> Goal:
         """What is played for unless something else is said."""
-        problem = self._table and self._table.problem
-        return Goal(utility=problem.goal) if isinstance(problem, Utility) else MEAN
+        return Goal(utility=self._table.goal) if self._table else MEAN
 
     @property
     def reaches_scores(self) -> bool:
         """Whether the table knows how to play for a score."""
-        return self._table is not None and isinstance(self._table.problem, MaxProb | Scores)
+        return self._table is not None and self._table.reaches_scores
 
     def advise(self, position: Position, goal: Goal | int | None = None) -> list[Advice]:
         """Every legal move, the best first, by a goal, or to reach at least some score.
@@ -302,17 +300,14 @@ class Adviser:
         if self._table is None:
             raise UsageError("a score to beat or to reach needs a table of maxprob or scores: name one with --store")
         if not self.reaches_scores:
-            raise UsageError(
-                f"{self._table.path}: holds {self._table.objective}; to beat or to reach a score takes a "
-                "table of maxprob or scores"
-            )
+            raise self._table.refusal("; to beat or to reach a score takes a table of maxprob or scores")
         return self._table
 
-    def _valuing(self, goal: str) -> Table:
+    def _valuing(self, goal: str) -> UtilityTable:
         """The table that knows what final scores are worth by a goal."""
         if self._table is None or self.goal.utility != goal:
             raise UsageError(f"goal: {shown(goal)} takes a table of it")
-        return self._table
+        return self._table.for_goal()
 
     def _start(self, anchor: Anchor, aim: Aim) -> Worth:
         best = self._turn.best(anchor.free, anchor.chip, *self._outcomes(anchor, aim))

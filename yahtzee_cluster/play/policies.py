@@ -9,19 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.analysis.forward import rows_of_layer
 from yahtzee_cluster.engine.partition import ClassId
-from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.kernels.hands import chances, leads_of, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable
-from yahtzee_cluster.objectives.probabilities import Strategies
-from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.monte_carlo import Cards, Group, Integers, Outcomes, Play, Seat
 from yahtzee_cluster.storage.shard import new_values
-from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.tables.table import Table
+from yahtzee_cluster.tables.probabilities import StrategyTable
+from yahtzee_cluster.tables.race import RaceTable
+from yahtzee_cluster.tables.utility import UtilityTable
 
 Values = NDArray[np.float64]
 
@@ -49,9 +45,8 @@ class ByTable(Seat):
     That is so when the target is reached, or out of reach.
     """
 
-    def __init__(self, table: Table, problem: Strategies | Utility, target: int) -> None:
+    def __init__(self, table: StrategyTable | UtilityTable, target: int) -> None:
         self._table = table
-        self._problem = problem
         self._target = target
         self._rows: dict[int, Values] = {}
 
@@ -59,15 +54,16 @@ class ByTable(Seat):
         """Read the rows that decide the turn."""
         layer = int(cards.free[player, 0]).bit_count() - 1
         if not any(subset.bit_count() == layer for subset in self._rows):
-            self._rows = rows_of_layer(self._table, layer)
+            self._rows = self._table.rows_of_layer(layer)
 
     def hand(self, turn: Turn) -> Play:
         """What it decides hangs on the score so far."""
-        player = self._problem.player(turn)
-        play_for_mean = ForTheMean(self._problem.expected).hand(turn)
+        player = self._table.problem.player(turn)
+        play_for_mean = ForTheMean(self._table.problem.expected).hand(turn)
 
         def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
-            wanted, is_open = self._wanted(cards.anchors, group)
+            places = cards.anchors.place[group.free, int(group.chip)] + group.lanes
+            wanted, is_open = self._table.lookup(places, group.scores, self._target)
             rows = [self._rows.get(group.free & ~(1 << c)) for c in range(len(cards.anchors.rules.categories))]
             rising = np.lexsort((wanted, group.lanes))
             open_games, others = rising[is_open[rising]], np.flatnonzero(~is_open)
@@ -81,14 +77,6 @@ class ByTable(Seat):
                 outcomes[others] = found
 
         return play
-
-    def _wanted(self, anchors: Anchors, group: Group) -> tuple[Integers, NDArray[np.bool_]]:
-        """What every game is looked up by, and whether there is anything to look up."""
-        if isinstance(self._problem, Utility):
-            return group.scores, np.ones(len(group.scores), bool)
-        needs = self._target - group.scores
-        places = anchors.place[group.free, int(group.chip)] + group.lanes
-        return needs, (needs > 0) & (needs <= self._problem.rows.length[places])
 
 
 class ForTheChance(Seat):
@@ -134,11 +122,10 @@ class ForTheChance(Seat):
 class Perfectly(Seat):
     """Plays by a table of two players."""
 
-    def __init__(self, problem: Race, store: Store) -> None:
-        self._problem = problem
-        self._store = store
+    def __init__(self, table: RaceTable) -> None:
+        self._table = table
         self._values = new_values(0)
-        sizes = np.bitwise_count(np.arange(problem.rules.all_free + 1))
+        sizes = np.bitwise_count(np.arange(table.rules.all_free + 1))
         self._n_alike = np.bincount(sizes)
         self._rank = np.empty(len(sizes), np.int64)
         """[free]: which this is among those with as many categories."""
@@ -150,7 +137,7 @@ class Perfectly(Seat):
     def look_up(self, cards: Cards, player: int) -> None:  # noqa: ARG002
         """Read all values that this turn may lead to, class after class."""
         layer = sum(int(free).bit_count() for free in cards.free[:, 0]) - 1
-        partition = self._store.partition
+        partition = self._table.store.partition
         classes = [cls for cls in partition.classes if partition.layer(cls) == layer]
         starts = np.cumsum([0, *(partition.n_values[cls] for cls in classes)]).tolist()
         self._values = new_values(0)  # the layer before goes first
@@ -161,21 +148,19 @@ class Perfectly(Seat):
                 pass
 
     def _read(self, cls: ClassId, start: int) -> None:
-        block = self._store.block(cls)
-        if not self._problem.possible(block.values):
-            raise self._store.impossible(cls)
+        block = self._table.block(cls)
         self._values[start : start + len(block.values)] = block.values
         self._starts[self._ranks(block.subsets)] = start + block.starts[:-1]
 
     def _ranks(self, subsets: Integers) -> tuple[Integers, Integers]:
-        rules = self._problem.rules
+        rules = self._table.rules
         return self._rank[subsets >> len(rules.categories)], self._rank[subsets & rules.all_free]
 
     def hand(self, turn: Turn) -> Play:
         """What it decides hangs on the lead, and on what the other one still has."""
 
         def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
-            values = np.zeros((self._problem.quantities, turn.n_outcomes, len(group.games)))
+            values = np.zeros((self._table.quantities, turn.n_outcomes, len(group.games)))
             self._fill(cards, group, values)
             _choose(turn, group, values if group.player == 0 else -values, outcomes)
 
@@ -183,7 +168,7 @@ class Perfectly(Seat):
 
     def _fill(self, cards: Cards, group: Group, values: Values) -> None:
         """The first player's chances after every outcome."""
-        problem, anchors, first = self._problem, cards.anchors, group.player == 0
+        problem, anchors, first = self._table.problem, cards.anchors, group.player == 0
         after, other, sign = After.of(cards, group), 1 - group.player, 1 if first else -1
         their_free = cards.free[other, group.games]
         theirs = cards.places(other, group.games) - anchors.place[their_free, 0]

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from yahtzee_cluster.analysis.forward import Played, play_by, play_for, play_for_mean, player_for
+from yahtzee_cluster.analysis.forward import Played, play_by, play_for, play_for_mean
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import is_there, whole_number
 from yahtzee_cluster.game.rules import Rules, load_rules
 from yahtzee_cluster.objectives.expected import ExpectedTable
-from yahtzee_cluster.objectives.probabilities import Strategies
-from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.monte_carlo import Seat
 from yahtzee_cluster.play.policies import ByTable, ForTheChance, ForTheMean, Perfectly
-from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.tables.table import Table, open_store, open_table
+from yahtzee_cluster.tables import open_table
+from yahtzee_cluster.tables.probabilities import StrategyTable
+from yahtzee_cluster.tables.race import RaceTable
+from yahtzee_cluster.tables.utility import UtilityTable
 from yahtzee_cluster.text import printable, shown
 
 
@@ -75,16 +74,13 @@ class BestChance(Strategy):
 class OfTable(Strategy):
     """Plays by a table of some utility, or for a target by one that knows how to."""
 
-    table: Table
-    problem: Strategies | Utility
+    table: StrategyTable | UtilityTable
     target: int | None = None
 
     @property
     def words(self) -> str:  # type: ignore[override]
         """What it plays for."""
-        if isinstance(self.problem, Utility):
-            return self.problem.goal
-        return f"at least {self.target} points ({self.table.objective})"
+        return self.table.goal or f"at least {self.target} points ({self.table.objective})"
 
     @property
     def rules(self) -> Rules:
@@ -93,7 +89,7 @@ class OfTable(Strategy):
 
     def seat(self, expected: ExpectedTable) -> Seat:  # noqa: ARG002
         """Decides by the anchor and the score so far."""
-        return ByTable(self.table, self.problem, self.target or 0)
+        return ByTable(self.table, self.target or 0)
 
     def played(self, rules: Rules) -> Played:  # noqa: ARG002
         """All games of it."""
@@ -104,19 +100,18 @@ class OfTable(Strategy):
 class Perfect(Strategy):
     """Plays by a table of two players, as either of them."""
 
-    problem: Race
-    store: Store
+    table: RaceTable
     words = "a win, perfectly"
     looks_on = True
 
     @property
     def rules(self) -> Rules:
         """Of the table."""
-        return self.problem.rules
+        return self.table.rules
 
     def seat(self, expected: ExpectedTable) -> Seat:  # noqa: ARG002
         """Decides by both scorecards."""
-        return Perfectly(self.problem, self.store)
+        return Perfectly(self.table)
 
 
 EXPECTED = "expected"
@@ -131,15 +126,13 @@ def parse_strategy(text: str) -> Strategy:
     if not text or (colon and not directory):
         raise UsageError(f"no strategy {shown(text)}; expected {', '.join(BY_NAME)}, a directory, or DIR:N")
     if colon and (target := whole_number(number)) is not None and not is_there(Path(text)):
-        table = open_table(directory)
-        return OfTable(table, player_for(target, table), target)
-    problem, store = open_store(text)
-    if isinstance(problem, Race):
-        return Perfect(problem, store)
-    if isinstance(problem, Utility):
-        return OfTable(open_table(text), problem)
-    objective = problem.identity["objective"]
-    raise UsageError(f"{printable(shown(text))}: holds {objective}; say what is played for, as in DIR:250")
+        return OfTable(open_table(directory).for_target(target), target)
+    table = open_table(text)
+    if isinstance(table, RaceTable):
+        return Perfect(table)
+    if table.goal is not None:
+        return OfTable(table.for_goal())
+    raise UsageError(f"{printable(shown(text))}: holds {table.objective}; say what is played for, as in DIR:250")
 
 
 def common_rules(strategies: Sequence[Strategy], rules: Rules | None = None) -> Rules:

@@ -1,1 +1,69 @@
-"""Tables of games on disk: opening one, reading values from it, checking and judging it."""
+"""Tables of games on disk: opening, asking, judging and playing by them, with a class for each kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from yahtzee_cluster.engine.recurrence import Recurrence
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.fields import MAX_COUNT, Fields
+from yahtzee_cluster.game.rules import as_published, rules_of
+from yahtzee_cluster.objectives import CHOICES, OBJECTIVES
+from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.storage.claim import table_path
+from yahtzee_cluster.storage.errors import StoreError
+from yahtzee_cluster.storage.header import read_header
+from yahtzee_cluster.storage.store import Store
+from yahtzee_cluster.tables.moments import MomentTable
+from yahtzee_cluster.tables.probabilities import ApproximatedTable, DistributionTable, MaxProbTable, ScoresTable
+from yahtzee_cluster.tables.race import RaceTable
+from yahtzee_cluster.tables.table import Table
+from yahtzee_cluster.tables.utility import UtilityTable
+from yahtzee_cluster.text import printable
+
+KINDS: dict[str, type[Table]] = {
+    "maxprob": MaxProbTable,
+    "expected": MomentTable,
+    "distribution": DistributionTable,
+    "scores": ScoresTable,
+    "approx": ApproximatedTable,
+    "race": RaceTable,
+    "race-wins": RaceTable,
+    "utility": UtilityTable,
+}
+"""The kind of table that each objective has."""
+
+
+def open_table(path: str | Path) -> Table:
+    """The table in a directory, of any kind."""
+    directory = table_path(path)
+    header = read_header(directory)
+    if header is None:
+        there = printable(str(directory))
+        raise UsageError(f"{there}: holds no table; `python -m yahtzee_cluster.run --store {there}` computes one")
+    problem = _problem(header.identity, str(directory))
+    if not header.describes(problem):
+        raise StoreError(f"{printable(str(directory))}: its zarr.json is damaged: its header contradicts itself")
+    return table_of(problem, Store.of(directory, problem, header.fixed), str(path))
+
+
+def table_of(problem: Recurrence, store: Store, named: str | None = None) -> Table:
+    """The table of a problem, in a store of it; `named` is the directory as the user wrote it."""
+    return KINDS[problem.identity["objective"]](problem, store, named)
+
+
+def _problem(identity: dict[str, Any], source: str) -> Recurrence:
+    """The problem that a header describes; an error if it describes none."""
+    fields = Fields(identity, source, known=("objective", "rules", "target", "goal", "worth"))
+    rules = identity.get("rules")
+    if not isinstance(rules, dict):
+        raise fields.error("rules", "expected a table", rules)
+    objective = fields.choice("objective", CHOICES, None)
+    game = as_published(rules_of(rules, f"{source}: rules"))
+    if objective == "utility":
+        worth = identity.get("worth")
+        if not isinstance(worth, list) or not all(isinstance(value, float) for value in worth):
+            raise fields.error("worth", "expected a list of numbers", worth)
+        return Utility(game, fields.text("goal"), tuple(worth))
+    return OBJECTIVES[objective](game, fields.integer("target", 1, low=1, high=MAX_COUNT))

@@ -1,32 +1,76 @@
-"""Reading a table of two players."""
+"""Tables of two players: the first player's value of every state."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.recurrence import Block
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.possible_scores import check_lead
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.storage.store import Store
+from yahtzee_cluster.tables.table import Table
 
 
-def value_of(problem: Race, store: Store, one: Anchor, two: Anchor, lead: int) -> list[float]:
-    """All quantities of a state that some game comes to."""
-    problem.subset(one, two)  # or it says why not, before it looks at the lead
-    check_lead(problem.anchors, one, two, lead)
-    found = problem.entry(one, two, lead)
-    if isinstance(found, float):
-        return [found] * problem.quantities
-    subset, at = found
-    cls, first = store.partition.class_of(subset), store.start(subset)
-    size = int(problem.sizes(np.array([subset]))[0])
-    values = store.row(cls, first, first + size)[at :: size // problem.quantities]
-    if not problem.possible(values):
-        raise store.impossible(cls)
-    return [float(value) for value in values]
+class RaceTable(Table):
+    """The value of every state, and in some tables the probability that the first player wins outright."""
 
+    problem: Race
+    n_players = 2
+    number = "lead"
+    gives_advice = False
 
-def opening(problem: Race, store: Store) -> list[float]:
-    """All quantities of the state in which nothing has been scored yet."""
-    start = Anchor(problem.rules.all_free, 0, chip=False)
-    return value_of(problem, store, start, start, 0)
+    def refusal(self, reason: str) -> UsageError:  # noqa: ARG002
+        """The error for a question to tables of one player."""
+        return UsageError(f"{self.named}: holds the table of two players, which `value` can be asked for")
+
+    @property
+    def quantities(self) -> int:
+        """One, or two where wins stand apart from ties."""
+        return self.problem.quantities
+
+    def values(self, one: Anchor, two: Anchor, lead: int) -> list[float]:
+        """All quantities of a state that some game comes to, given the lead of the first player."""
+        self.problem.subset(one, two)  # refuses cards that do not belong together before the lead is looked at
+        check_lead(self.anchors, one, two, lead)
+        found = self.problem.entry(one, two, lead)
+        if isinstance(found, float):
+            return [found] * self.quantities
+        subset, at = found
+        cls, first = self.store.partition.class_of(subset), self.store.start(subset)
+        size = int(self.problem.sizes(np.array([subset]))[0])
+        values = self.store.row(cls, first, first + size)[at :: size // self.quantities]
+        if not self.problem.possible(values):
+            raise self.store.impossible(cls)
+        return [float(value) for value in values]
+
+    def opening(self) -> list[float]:
+        """All quantities of the state before the first turn."""
+        return self.values(self.start, self.start, 0)
+
+    def block(self, cls: ClassId) -> Block:
+        """All values of a class; values that are no probabilities are refused."""
+        block = self.store.block(cls)
+        if not self.problem.possible(block.values):
+            raise self.store.impossible(cls)
+        return block
+
+    def state(self, cards: Sequence[Anchor], number: int = 0) -> dict[str, float]:
+        """The value, and the probability of a win if the table has it."""
+        return dict(zip(("value", "win"), self.values(cards[0], cards[1], number), strict=False))
+
+    def headline(self) -> list[str]:
+        """The value of a game, and the probabilities of a win, a tie and a loss if the table tells them."""
+        value, *wins = self.opening()
+        lines = [f"value      {value:.9f} for the first player, a tie counted half"]
+        for win in wins:
+            tie = 2 * (value - win)
+            lines += [
+                f"win        {100 * win:.6f} %",
+                f"tie        {100 * tie:.6f} %",
+                f"loss       {100 * (1 - win - tie):.6f} %",
+            ]
+        return lines

@@ -1,0 +1,62 @@
+"""Tables of expected scores: mean and second moment, when playing for the highest mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.objectives.expected import Expected, moments_after, std_of
+from yahtzee_cluster.storage.verification import Judgements
+from yahtzee_cluster.tables.scorecards import MOMENTS, ScorecardTable
+
+
+class MomentTable(ScorecardTable):
+    """The moments of the points still to come, for every anchor."""
+
+    problem: Expected
+
+    def moments(self, anchor: Anchor, need: int | None = None) -> tuple[float, float]:
+        """Mean and second moment of the points still to come from an anchor, played for the highest mean."""
+        if need is not None:
+            return super().moments(anchor, need)
+        places = self.anchors.places(anchor.free)
+        at, distance = self.anchors.reachable(anchor) - places.start, places.stop - places.start
+        mean, second = (float(self.read(anchor.free, at + i * distance, 1, i)[0]) for i in range(2))
+        return mean, second
+
+    def state(self, cards: Sequence[Anchor], number: int = 0) -> dict[str, float]:  # noqa: ARG002
+        """Both moments of an anchor."""
+        return dict(zip(("mean", "second_moment"), self.moments(cards[0]), strict=True))
+
+    def headline(self) -> list[str]:
+        """Mean and standard deviation of the final score, beside those that were published."""
+        mean, second = self.moments(self.start)
+        return [
+            f"mean       {mean:.4f}{_beside(self.rules.published_mean)}",
+            f"std        {std_of(mean, second):.4f}{_beside(self.rules.published_std)}",
+        ]
+
+    @property
+    def lengths(self) -> NDArray[np.bool_]:
+        """[place]: whether play leads there."""
+        return self.anchors.exists
+
+    def judged(self, place: int, random: np.random.Generator) -> Judgements:  # noqa: ARG002
+        """Both moments."""
+        anchor, moments = self.anchors.anchor(place), cache(self.moments)
+
+        def options(roll: reference.Roll) -> Iterable[reference.Row]:
+            for after, points in self.plays(anchor, roll):
+                yield moments_after(points, *moments(after))
+
+        both = zip(MOMENTS, moments(anchor), reference.best_turn(options), strict=True)
+        yield from ((f"{anchor}, {name}", stored, judged) for name, stored, judged in both)
+
+
+def _beside(published: str | None) -> str:
+    return f"   published {published}" if published else ""
