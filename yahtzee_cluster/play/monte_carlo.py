@@ -82,19 +82,22 @@ class Group:
         return Group(self.player, self.free, self.chip, *columns)
 
 
-Play = Callable[[Cards, Group, Outcomes], None]
-"""Plays a turn of some games; fills in the outcome of each."""
+TurnPlayer = Callable[[Cards, Group, Outcomes], None]
+"""Plays a turn of some games and fills in the outcome of each."""
 
 
 class Seat(ABC):
-    """One who takes part."""
+    """A player at the table, with a policy for all games."""
 
     def look_up(self, cards: Cards, player: int) -> None:  # noqa: B027  # some have nothing to look up
-        """Get ready for a turn of all games."""
+        """Read what the next turn of all games needs."""
 
     @abstractmethod
-    def hand(self, turn: Turn) -> Play:
-        """What plays, in a thread that has this turn for itself; after a look at what was looked up last."""
+    def turn_player(self, turn: Turn) -> TurnPlayer:
+        """A function that plays turns in one thread, which has this `turn` for itself.
+
+        It decides by what `look_up` read last.
+        """
 
 
 def final_scores(
@@ -105,22 +108,26 @@ def final_scores(
     moves = compile_moves(anchors.rules)
     random = np.random.default_rng(seed)
     cards = Cards.empty(anchors, moves, len(seats), n_games)
-    hands: list[SimpleQueue[Play]] = [SimpleQueue() for _ in seats]
+    turn_players: list[SimpleQueue[TurnPlayer]] = [SimpleQueue() for _ in seats]
     for _ in range(threads):
         turn = Turn(moves)
-        for seat, queue in zip(seats, hands, strict=True):
-            queue.put(seat.hand(turn))
+        for seat, queue in zip(seats, turn_players, strict=True):
+            queue.put(seat.turn_player(turn))
     with ThreadPoolExecutor(threads) as pool:
         for _ in anchors.rules.categories:
             for player, seat in enumerate(seats):
                 throws = random.integers(0, N_FACES**N_DICE, (n_games, N_ROLLS), np.uint16)
                 seat.look_up(cards, player)
-                cards.fill(player, _outcomes(cards, player, throws, hands[player], pool))
+                cards.fill(player, _outcomes(cards, player, throws, turn_players[player], pool))
     return cards.score
 
 
 def _outcomes(
-    cards: Cards, player: int, throws: NDArray[np.uint16], hands: SimpleQueue[Play], pool: ThreadPoolExecutor
+    cards: Cards,
+    player: int,
+    throws: NDArray[np.uint16],
+    turn_players: SimpleQueue[TurnPlayer],
+    pool: ThreadPoolExecutor,
 ) -> Outcomes:
     """Play a turn of a player in all games."""
     places, scores, lanes = cards.places(player), cards.score[player], cards.lane[player]
@@ -132,11 +139,11 @@ def _outcomes(
         free, chip = int(cards.free[player, games[0]]), bool(cards.chip[player, games[0]])
         group = Group(player, free, chip, games, lanes[games], scores[games], throws[games])
         outcomes = np.empty(len(games), np.int16)
-        hand = hands.get()
+        turn_player = turn_players.get()
         try:
-            hand(cards, group, outcomes)
+            turn_player(cards, group, outcomes)
         finally:
-            hands.put(hand)
+            turn_players.put(turn_player)
         found[games] = outcomes
 
     cards_differ = np.flatnonzero(np.diff((places - lanes)[order])) + 1

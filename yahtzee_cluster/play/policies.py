@@ -13,7 +13,7 @@ from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.kernels.hands import chances, leads_of, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable
-from yahtzee_cluster.play.monte_carlo import Cards, Group, Integers, Outcomes, Play, Seat
+from yahtzee_cluster.play.monte_carlo import Cards, Group, Integers, Outcomes, Seat, TurnPlayer
 from yahtzee_cluster.storage.shard import new_values
 from yahtzee_cluster.tables.probabilities import StrategyTable
 from yahtzee_cluster.tables.race import RaceTable
@@ -28,7 +28,7 @@ class ForTheMean(Seat):
     def __init__(self, expected: ExpectedTable) -> None:
         self._expected = expected
 
-    def hand(self, turn: Turn) -> Play:
+    def turn_player(self, turn: Turn) -> TurnPlayer:
         """What it decides is the same for all games at an anchor."""
         decider = self._expected.decider(turn)
 
@@ -56,10 +56,10 @@ class ByTable(Seat):
         if not any(subset.bit_count() == layer for subset in self._rows):
             self._rows = self._table.rows_of_layer(layer)
 
-    def hand(self, turn: Turn) -> Play:
+    def turn_player(self, turn: Turn) -> TurnPlayer:
         """What it decides hangs on the score so far."""
         player = self._table.problem.player(turn)
-        play_for_mean = ForTheMean(self._table.problem.expected).hand(turn)
+        play_for_mean = ForTheMean(self._table.problem.expected).turn_player(turn)
 
         def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
             places = cards.anchors.place[group.free, int(group.chip)] + group.lanes
@@ -98,7 +98,7 @@ class ForTheChance(Seat):
         self._rival_mean = cards.score[rivals].T + self._mean[places]
         self._rival_deviation = self._deviation[places]
 
-    def hand(self, turn: Turn) -> Play:
+    def turn_player(self, turn: Turn) -> TurnPlayer:
         """What it decides is another thing in every game."""
 
         def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
@@ -156,7 +156,7 @@ class Perfectly(Seat):
         rules = self._table.rules
         return self._rank[subsets >> len(rules.categories)], self._rank[subsets & rules.all_free]
 
-    def hand(self, turn: Turn) -> Play:
+    def turn_player(self, turn: Turn) -> TurnPlayer:
         """What it decides hangs on the lead, and on what the other one still has."""
 
         def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
