@@ -1,4 +1,4 @@
-"""What it says of two strategies that they decide alike, or not: a comparison in words, and as JSON."""
+"""The comparison of two strategies, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ STAGES = ("first keep", "second keep", "box")
 
 
 Both = tuple[Comparison, Comparison]
-"""Who plays for the highest mean, and who plays for a target; each judged by the other."""
+"""Playing for the highest mean, and playing for a target; each judged by the other."""
 
 
 def facts(target: int, both: Both, rules: Rules) -> dict[str, Any]:
-    """Everything that was found, in terms of JSON; pairs are of who plays for the mean, and for the target."""
+    """The comparison as JSON; in pairs, playing for the mean comes first, then playing for the target."""
     return {
         "rules": rules.name,
         "for": target,
@@ -30,11 +30,11 @@ def facts(target: int, both: Both, rules: Rules) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Account:
-    """What one strategy costs by the other's measure, as text that is ready to be laid out."""
+    """The cost of one strategy by the objective of the other, as text for any layout."""
 
     summary: tuple[str, ...]
     unit: str
-    """What follows every cost: a percent sign, or nothing for points."""
+    """The unit after every cost: a percent sign, or nothing for points."""
     heading: tuple[str, ...]
     turns: list[tuple[str, ...]]
     """A row for each turn, and one for all: the share of decisions that differ in each stage, and the cost."""
@@ -43,7 +43,7 @@ class Account:
 
 
 def accounts(target: int, both: Both, rules: Rules) -> tuple[Account, Account]:
-    """Two accounts: what playing for the highest mean costs in chance, and playing for the target in points."""
+    """Two accounts: what playing for the highest mean costs in probability, and playing for the target in points."""
     by_mean, by_target = both
     return (
         _account(
@@ -109,7 +109,7 @@ def _facts(comparison: Comparison, rules: Rules) -> dict[str, Any]:
 
 
 def _account(*summary: str, comparison: Comparison, rules: Rules, unit: str, scale: float) -> Account:
-    """The share of decisions that the other one would take otherwise, turn by turn, and what that costs."""
+    """The share of decisions that the other strategy makes differently, turn by turn, and their cost."""
     taken, otherwise, cost = comparison.taken, comparison.otherwise, scale * comparison.cost
     share = _share(otherwise.sum(), taken.sum())
     rows = [(str(turn + 1), taken[turn], otherwise[turn], cost[turn]) for turn in range(len(taken))]

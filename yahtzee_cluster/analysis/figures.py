@@ -1,4 +1,4 @@
-"""The figures of a report: labelled, readable in grey, fit for a thesis."""
+"""The figures of a report, labelled and readable in greyscale."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from yahtzee_cluster.text import short
 SIZE = (6.3, 3.7)
 """In inches: the width of a page's text, and the height of most figures."""
 USUAL = 600
-"""Linear scales end here, or at the highest score: one game of Yahtzee in a thousand brings more."""
+"""Linear scales end at this score, or at the highest; one game of Yahtzee in a thousand goes beyond."""
 LONGEST_NAME = 24
-"""Longer names of boxes are cut, in characters."""
+"""The most characters of a box's name that are shown."""
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 BLACK: dict[str, Any] = {"color": "black", "linewidth": 1.2, "clip_on": False}
@@ -62,7 +62,7 @@ def drawn(draw: Draw, findings: Findings, form: str) -> bytes:
 
 
 def curves(figure: Any, found: Findings) -> None:
-    """How likely every score is, where most games end."""
+    """The probability of at least each score, on a linear scale."""
     axes = figure.subplots()
     last = min(USUAL, found.highest)
     axes.plot(100 * found.maxprob[: last + 1], label="MaxProb", **BLACK)
@@ -72,7 +72,7 @@ def curves(figure: Any, found: Findings) -> None:
 
 
 def tails(figure: Any, found: Findings) -> None:
-    """The same for high scores."""
+    """The same for all scores, on a logarithmic scale."""
     axes = figure.subplots()
     last = found.highest
     for curve, style, label in (
@@ -87,7 +87,7 @@ def tails(figure: Any, found: Findings) -> None:
 
 
 def gain(figure: Any, found: Findings) -> None:
-    """What there is to gain by playing for a score."""
+    """The gain in probability from playing for a score."""
     axes = figure.subplots()
     last = min(USUAL, found.highest)
     axes.plot(100 * found.gain[: last + 1], **BLACK)
@@ -96,7 +96,7 @@ def gain(figure: Any, found: Findings) -> None:
 
 
 def ratio(figure: Any, found: Findings) -> None:
-    """How many times more likely a score gets."""
+    """The ratio of the probabilities of a score with and without playing for it."""
     axes = figure.subplots()
     nothing = np.full_like(found.maxprob, np.nan)
     usual = found.expected[: found.target + 1]
@@ -110,7 +110,7 @@ def ratio(figure: Any, found: Findings) -> None:
 
 
 def scores(figure: Any, found: Findings) -> None:
-    """What is scored by who plays for a score."""
+    """Mean and standard deviation of the final score when playing for a score."""
     figure.set_figheight(5)
     mean, deviation = figure.subplots(2, 1, sharex=True)
     last = found.highest
@@ -140,7 +140,7 @@ def distribution(figure: Any, found: Findings) -> None:
 
 
 def boxes(figure: Any, found: Findings) -> None:
-    """What every box and bonus brings."""
+    """Mean and standard deviation of every box and bonus."""
     names, places = _names(found), np.arange(len(found.names))
     figure.set_figheight(1 + 0.22 * len(names))
     bars = figure.subplots()
@@ -155,7 +155,7 @@ def boxes(figure: Any, found: Findings) -> None:
 
 
 def correlations(figure: Any, found: Findings) -> None:
-    """How boxes and bonuses correlate: each pair once, below the diagonal."""
+    """The correlations of boxes and bonuses, each pair once, below the diagonal."""
     names, places = _names(found), np.arange(len(found.names))
     figure.set_figheight(0.6 + 0.125 * max(map(len, names)) + 0.27 * len(names))
     matrix = figure.subplots()
@@ -180,7 +180,7 @@ def correlations(figure: Any, found: Findings) -> None:
 
 
 def parting(figure: Any, found: Findings) -> None:
-    """Where playing for a score and for the expected score part."""
+    """Where playing for a score and for the expected score differ."""
     assert found.comparison
     by_mean, _ = found.comparison
     figure.set_figheight(5.5)
@@ -209,7 +209,7 @@ def _names(found: Findings) -> list[str]:
 
 
 def _legend(axes: Any, **style: Any) -> None:
-    """A legend in one line above a plot, where it hides no data."""
+    """Put the legend in one line above a plot, where it hides no data."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, **style)
 
 

@@ -1,4 +1,4 @@
-"""All that a report says of a game, gathered from a table of scores."""
+"""The contents of a report on a game, gathered from a table of scores."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Findings:
-    """All of it, for one game."""
+    """The figures of one game."""
 
     rules: Rules
     maxprob: Values
-    """[s]: how likely at least s is to who plays for that, up to the target."""
+    """[s]: the probability of at least s when playing for it, up to the target."""
     expected: Values
-    """[s]: and to who plays for the highest mean, up to the highest score and to the target at least."""
+    """[s]: the same when playing for the highest mean, up to the highest score and at least to the target."""
     means: Values
-    """[T]: of the final score of who plays for T; at 0, for the highest mean."""
+    """[T]: the mean of the final score when playing for T; at 0, when playing for the highest mean."""
     deviations: Values
     names: tuple[str, ...]
     box_means: Values
@@ -38,18 +38,18 @@ class Findings:
 
     @property
     def gain(self) -> Values:
-        """[s]: how much likelier at least s gets when it is played for; what is left of rounding is nothing."""
+        """[s]: the gain in the probability of at least s from playing for it; a gain within rounding is 0."""
         gain = self.maxprob - self.expected[: len(self.maxprob)]
         return np.where(gain > ROUNDING, gain, 0.0)
 
     @property
     def deviation_of_boxes(self) -> Values:
-        """Of every box and bonus."""
+        """The standard deviation of every box and bonus."""
         return np.sqrt(np.diag(self.covariances))
 
     @property
     def target(self) -> int:
-        """The highest score there is something to say of."""
+        """The highest score that the table has a probability for."""
         return len(self.maxprob) - 1
 
     @property
@@ -58,13 +58,13 @@ class Findings:
         return max(1, int(np.flatnonzero(self.maxprob)[-1]))
 
     def percentile(self, share: float) -> int:
-        """The lowest score that so many games of who plays for the highest mean do not exceed."""
+        """A percentile of the final score when playing for the highest mean."""
         return percentile(self.expected, share)
 
 
 def find(table: Table, compare_for: int | None) -> Findings:
-    """Gather everything; to compare takes longest."""
-    both = None if compare_for is None else compare(compare_for, table)  # first, for it may refuse
+    """Gather all figures; the comparison takes longest."""
+    both = None if compare_for is None else compare(compare_for, table)  # first, because it may raise
     means, deviations = table.score_curve()
     maxprob, games = table.curve(), play_for_mean(table.rules).curve
     expected = np.zeros(max(len(games), table.target + 1))

@@ -1,8 +1,9 @@
-"""Whole games, from the first turn to the last: what a strategy scores, exactly.
+"""The exact distribution of the scores of a strategy, by a forward pass over whole games.
 
-Games go from layer to layer: those of one set of free categories, with their chances, to the sets with one category
-less. Two layers are in memory at a time.
-Who plays for a need decides by a table of scores; who has reached it, or cannot any more, by the highest mean.
+The pass goes from layer to layer: the probabilities of all states with one set of free categories flow to the sets with
+one category less. Two layers are in memory at a time.
+A strategy that plays for a need decides by a table of scores; once the need is reached, or out of reach, by the highest
+mean.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ from yahtzee_cluster.tables.table import Table
 from yahtzee_cluster.tables.utility import UtilityTable
 
 COSTLIEST = 10
-"""So many of the costliest positions are named."""
+"""The number of costliest positions that are reported."""
 
 AHEAD = 2
-"""So many turns for each thread are played before they are added up."""
+"""The number of steps for each thread that may be under way before their results are added up."""
 
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Played:
-    """What comes of all games together."""
+    """The results of all games of a strategy."""
 
     curve: Values
-    """[s]: how likely the final score is at least s."""
+    """[s]: the probability of a final score of at least s."""
     names: tuple[str, ...]
     """The boxes, then the bonuses."""
     mean: Values
@@ -59,10 +60,10 @@ class Played:
 
 @dataclass(frozen=True)
 class Costly:
-    """A position in which the strategies part, and what that costs whoever plays, by the measure of the other one."""
+    """A position in which two strategies decide differently, and the cost of that by the objective of the other one."""
 
     cost: float
-    """Times the chance to meet the position."""
+    """The loss, times the probability of the position."""
     anchor: Anchor
     need: int
     stage: int
@@ -70,25 +71,25 @@ class Costly:
     roll: Keep
     decided: Keep | str
     other: Keep | str
-    """What the other one would do."""
+    """The decision of the other strategy."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How somebody who plays is like another one who looks on and would decide otherwise now and then."""
+    """The decisions of a strategy, compared with those of another one in the same positions."""
 
     played: Played
     taken: Values
-    """[turn, stage]: how many decisions are taken on average while the target is neither reached nor out of reach."""
+    """[turn, stage]: the expected number of decisions while the target is neither reached nor out of reach."""
     otherwise: Values
-    """[turn, stage]: how many of them the other one would take otherwise."""
+    """[turn, stage]: the expected number of those in which the other strategy decides differently."""
     cost: Values
-    """[turn, stage]: what that costs, by the measure of the other one, if he played on from there."""
+    """[turn, stage]: the expected cost of that, by the objective of the other strategy playing on from there."""
     costliest: tuple[Costly, ...]
 
 
 def compare(target: int, table: Table, threads: int | None = None) -> tuple[Comparison, Comparison]:
-    """Who plays for the highest mean, judged by who plays for a target; and the other way round."""
+    """Playing for the highest mean, judged by playing for a target; and the other way round."""
     scores = table.for_comparison(target)
     expected = scores.problem.expected
     first, second = (_Games(expected, scores, target, threads, by_mean, comparing=True) for by_mean in (True, False))
@@ -97,7 +98,7 @@ def compare(target: int, table: Table, threads: int | None = None) -> tuple[Comp
 
 @dataclass(frozen=True)
 class _Seen:
-    """What one step has to say besides where its games are now."""
+    """The results of one step, besides the states that its games lead to."""
 
     met: Values
     compared: Values
@@ -105,18 +106,18 @@ class _Seen:
 
 
 def play_for_mean(rules: Rules, start: Anchor | None = None, threads: int | None = None) -> Played:
-    """All games of who plays for the highest mean, from the start or from some state on."""
+    """All games played for the highest mean, from the start or from a state on."""
     return _Games(solve_expected(rules), None, 0, threads).played(start)
 
 
 def play_for(target: int, table: Table, start: Anchor | None = None, threads: int | None = None) -> Played:
-    """All games of who plays for at least so many points, from the start or some state on, as a table decides."""
+    """All games played for a target by a table of scores or approx, from the start or from a state on."""
     strategy = table.for_target(target)
     return _Games(strategy.problem.expected, strategy, target, threads).played(start)
 
 
 def play_by(table: Table, start: Anchor | None = None, threads: int | None = None) -> Played:
-    """All games of who plays for what a table says that final scores are worth."""
+    """All games played for the utility of a table, from the start or from a state on."""
     strategy = table.for_goal()
     return _Games(strategy.problem.expected, strategy, 0, threads).played(start)
 
@@ -151,7 +152,7 @@ class _Games:
         self._costliest: list[Values] = []
 
     def compared(self) -> Comparison:
-        """Play them all, and look at every decision."""
+        """Play all games, and compare every decision."""
         played = self.played()
         taken, otherwise, cost = np.moveaxis(self._compared, 2, 0)
         costliest = sorted(np.concatenate(self._costliest).tolist(), key=lambda row: -row[0])[:COSTLIEST]
@@ -163,7 +164,7 @@ class _Games:
         return Costly(cost, self._anchors.anchor(place), need, stage, ROLLS[roll], names[mine], names[other])
 
     def played(self, start: Anchor | None = None) -> Played:
-        """Play them all, from the start if nothing else is said."""
+        """Play all games, from the start by default."""
         start = start or Anchor(self._rules.all_free, 0, chip=False)
         games = {start.free: np.zeros(self._size[start.free])}
         games[start.free][self._offset[self._anchors.reachable(start)]] = 1.0
@@ -173,12 +174,12 @@ class _Games:
         return self._result(games[0])
 
     def _turn(self, games: dict[int, Values], pool: ThreadPoolExecutor) -> dict[int, Values]:
-        """Play a turn of all games, by their sets of free categories; where they are then."""
+        """Play a turn of all games; both arguments and result are by set of free categories."""
         n_free = next(iter(games)).bit_count()
         rows = {} if self._table is None else self._table.rows_of_layer(n_free - 1)
         turn = len(self._compared) - n_free
         after: dict[int, Values] = {}
-        # Whatever is ready first, games are added up in the order of their sets.
+        # Results are added up in the order of the sets, whichever is ready first, so that sums do not depend on timing.
         waiting: deque[Future[tuple[dict[int, Values], _Seen]]] = deque()
         sets = iter(sorted(games))
         while True:

@@ -1,4 +1,4 @@
-"""A report: one page that holds everything, its figures as SVG and PNG, its tables as CSV."""
+"""Reports: one self-contained page, its figures as SVG and PNG, and its tables as CSV."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ figcaption { color: #444; font-size: .9em; }
   figure img { width: 100vw; margin-left: -1em; }
 }
 """
-"""A phone shows figures over its whole width; a table that is wider scrolls by itself."""
+"""The styles of a page. On a phone, figures take the full width, and wide tables scroll by themselves."""
 
 PAGE = "index.html"
 PROMISE = "Every number is exact up to rounding; none is simulated."
-"""What every page ends with, and no other page does."""
+"""The last sentence of every report; a page without it is never overwritten."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """What the page says of a figure: what it looks like, to those who do not see it, and what it shows."""
+    """The texts of a figure: the alternative text and the caption."""
 
     alternative: str
     caption: str
@@ -57,7 +57,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Sheet:
-    """One table, by the name of its file."""
+    """A table of a report, which becomes a CSV file."""
 
     name: str
     heading: Sequence[str]
@@ -65,7 +65,7 @@ class Sheet:
 
 
 def prepare(out: Path) -> None:
-    """Make the directories of a report, or say why that cannot be; no page goes over one that is no report."""
+    """Make the directories of a report; an error if they cannot be made, or hold a page that is not a report."""
     page = out / PAGE
     with _writing(out):
         if page.exists() and PROMISE.encode() not in page.read_bytes():
@@ -75,7 +75,7 @@ def prepare(out: Path) -> None:
 
 
 def write(found: Findings, out: Path) -> Path:
-    """Write a report into a directory, over an older one; return its page."""
+    """Write a report into a directory, replacing an older one; return the path of its page."""
     prepare(out)
     pictures = {draw: {form: figures.drawn(draw, found, form) for form in FORMS} for draw in _drawings(found)}
     sheets = list(_sheets(found))
@@ -96,7 +96,7 @@ def _drawings(found: Findings) -> list[figures.Draw]:
 
 
 def _replace(file: Path, content: bytes | None) -> None:
-    """Write a file, or take an older report's away."""
+    """Write a file, or remove that of an older report."""
     if content is None:
         file.unlink(missing_ok=True)
     else:
@@ -161,7 +161,7 @@ FIGURES: dict[figures.Draw, Words] = {
 }
 
 FORMULA = re.compile(r"\s*[=+@-]")
-"""How a text begins that a spreadsheet would compute."""
+"""The beginning of a text that a spreadsheet takes for a formula."""
 
 
 def _sheets(found: Findings) -> Iterator[Sheet]:
@@ -212,7 +212,7 @@ def _csv(sheet: Sheet) -> str:
 
 
 def _inert(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula: such a text gets an apostrophe in front."""
+    """A cell as a spreadsheet may read it: an apostrophe goes before text that looks like a formula."""
     return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
 
@@ -275,7 +275,7 @@ def _table_6_1(found: Findings) -> str:
 
 
 def _listed(found: Findings) -> range:
-    """Some twenty scores at most, in round steps, the published ones among them."""
+    """The scores of the first table: at most about twenty, in round steps, the published ones included."""
     last = min(800, found.highest)
     step = 50 if found.rules.published_maxprob else next(step for step in (1, 2, 5, 10, 20, 50) if last <= 20 * step)
     return range(0, last + 1, step)

@@ -24,7 +24,7 @@ from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
 CONSTANT = 1e-12
-"""A smaller part of a mean square is rounding, and no variance."""
+"""A variance below this part of the mean square is rounding, and counts as 0."""
 
 UPPER_BONUS, EXTRA_BONUS = "upper bonus", "extra bonus"
 
@@ -33,19 +33,19 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Currencies:
-    """What is counted: the boxes, and the bonuses that the rules pay."""
+    """The currencies of a game: the boxes, and the bonuses of its rules."""
 
     names: tuple[str, ...]
     payoffs: Values
-    """[currency, outcome]: what filling a box in this way pays."""
+    """[currency, outcome]: the points for this outcome."""
     crossing: Values
-    """[currency]: what reaching the upper threshold pays."""
+    """[currency]: the points for reaching the upper threshold."""
     once: NDArray[np.bool_]
-    """[currency]: whether a game pays it once at most."""
+    """[currency]: whether a game pays it at most once."""
 
     @classmethod
     def of(cls, moves: Moves, bonus: int) -> Currencies:
-        """Those of a game."""
+        """The currencies of a game."""
         boxes = [category.name for category in moves.rules.categories]
         bonuses = [UPPER_BONUS] * bool(bonus) + [EXTRA_BONUS] * any(outcome.extra for outcome in moves.outcomes)
         names = boxes + [name + "*" * (name in boxes) for name in bonuses]
@@ -69,11 +69,11 @@ class Statistics:
     mean: Values
     covariance: Values
     met: Values
-    """[place]: how likely it is that a game comes through there."""
+    """[place]: the probability that a game reaches this anchor."""
 
     @property
     def variance(self) -> Values:
-        """Of each currency."""
+        """The variance of each currency."""
         return np.diag(self.covariance)
 
 
@@ -118,7 +118,7 @@ def range_of_mean(rules: Rules, name: str, power: int = 1, isa: str | None = Non
 
 
 def percentile(curve: Sequence[float] | Values, share: float) -> int:
-    """The lowest score that at least this share of all games does not exceed, when `curve[s]` is P(score ≥ s)."""
+    """The percentile of a share of all games: the lowest score that these do not exceed. `curve[s]` is P(score ≥ s)."""
     not_above = 1 - np.append(curve[1:], 0.0)
     return int(np.argmax(not_above >= share))
 

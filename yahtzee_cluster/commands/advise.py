@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> str:
 
 
 def _goal(options: argparse.Namespace, adviser: Adviser) -> Goal:
-    """What the flags say is played for, or else what the table does."""
+    """The goal that the flags name, else that of the table."""
     if options.goal is not None:
         return MEAN
     reach = options.reach if options.beat is None else options.beat + 1
@@ -96,7 +96,7 @@ def _goal(options: argparse.Namespace, adviser: Adviser) -> Goal:
 
 
 def _check_lines(options: argparse.Namespace, adviser: Adviser) -> None:
-    """Refuse what says something else than the lines, or than the table by which they are answered."""
+    """Refuse flags that contradict the lines, and tables that cannot answer them."""
     beside = ("beat", "reach", "goal", "dice", "rolls_left", "json", "used", "upper", "chip", "score_so_far")
     leave_out(options, beside, "lines: every line says its position, and all are played for the same")
     if adviser.reaches_scores:

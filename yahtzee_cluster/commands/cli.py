@@ -27,7 +27,7 @@ VERBS = {
     "verify": "whether every byte of a table is right",
     "slurm": "a batch script that computes a table under Slurm",
 }
-"""What each verb prints or does; its flags and its action stand in the module of its name."""
+"""What each verb prints or does. Its flags and its action are in the module of the same name."""
 
 EPILOG = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input. "

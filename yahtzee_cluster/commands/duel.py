@@ -14,7 +14,7 @@ from yahtzee_cluster.play.duel import Standing, duel, simulated_duel
 from yahtzee_cluster.play.strategies import Strategy, parse_strategy
 
 GAMES = 100_000
-"""Played with dice, unless told otherwise."""
+"""The default number of simulated games."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> str:
-    """Hold a duel, exactly or with dice."""
+    """Hold a duel, exactly or by simulation."""
     known = {text: parse_strategy(text) for text in dict.fromkeys(options.strategies)}
     strategies = [known[text] for text in options.strategies]
     rules = None if options.rules is None else load_rules(options.rules)
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> str:
 
 
 def _standings(strategies: Sequence[Strategy], found: Sequence[Standing], n_games: int | None, seed: int) -> list[str]:
-    """A line for each player, with as many digits as mean something."""
+    """A line for each player, with the significant digits."""
     exact = n_games is None
     digits, places, interval = (6, 9, "") if exact else (4, 6, f"  {'95 % interval':20}")
     lines = [f"{'':>3} {'win':>12} {'tie':>12} {'loss':>12} {'value':>11}{interval} {'mean':>9}  plays for"]

@@ -1,4 +1,4 @@
-"""Flags that several verbs share, and what they mean."""
+"""Flags that several verbs share, and how they are parsed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lead(text: str) -> int:
 
 
 def scorecard(options: argparse.Namespace, anchors: Anchors) -> tuple[Anchor, dict[str, Any]]:
-    """The state that the options name, and what they say."""
+    """The anchor that the options name, and the scorecard as they give it."""
     used = parse_used(options.used or "", anchors.rules)
     anchor = anchor_of(anchors, used, options.upper, options.chip)
     return anchor, {"used": names_of(used, anchors.rules), "upper": options.upper or 0, "chip": options.chip}

@@ -22,7 +22,7 @@ from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables import table_of
 
 TARGET = 800
-"""The highest score that a table of probabilities is asked for, unless something else is said."""
+"""The default target of a table of probabilities."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +32,14 @@ class Job(Computation):
     objective: str = "maxprob"
     rules: str = "yahtzee"
     target: int | None = None
-    """The highest score asked for, where the objective has one."""
+    """The highest score that gets a probability, where the objective has a target."""
     goal: str | None = None
-    """With objective utility: what every final score is worth."""
+    """With objective utility: the utility of every final score, by name."""
     against: str | None = None
-    """And how those play who are to be beaten: a strategy that does not look at others."""
+    """With a goal that has opponents: their strategy, which must not depend on others."""
 
     def problem(self) -> Recurrence:
-        """What is to be computed."""
+        """The problem to compute."""
         rules = load_rules(self.rules)
         if self.target is not None and self.objective in WITHOUT_TARGET:
             raise UsageError(f"target: {self.objective} has none; leave it out")
@@ -51,7 +51,7 @@ class Job(Computation):
         return OBJECTIVES[self.objective](rules, self._highest)
 
     def _utility(self, rules: Rules) -> Utility:
-        """The goal in terms of what every final score is worth."""
+        """The problem of a goal, with the worth of every final score."""
         if self.goal is None:
             raise UsageError(
                 "goal: say what a final score is worth: reach:N, beat:K, beat-all:K, power:P or worth:FILE"
@@ -88,7 +88,7 @@ class Job(Computation):
 
     @classmethod
     def add_flags(cls, parser: argparse.ArgumentParser) -> None:
-        """The flags that describe the table."""
+        """Add the flags that describe the table."""
         default, add = cls(), parser.add_argument
         add("--job", metavar="FILE", help="take all of this from a TOML file; flags go before it")
         add("--objective", choices=CHOICES, help=f"what to compute (default: {default.objective})")
@@ -110,13 +110,13 @@ class Job(Computation):
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:
-        """The job that the flags describe, on top of the job file if there is one."""
+        """The job that the flags describe; they override the job file if there is one."""
         given = {key: value for key, value in vars(options).items() if key in cls.names()}
         return (cls.read(options.job) if options.job else cls()).overridden(given)
 
     @classmethod
     def read(cls, path: str) -> Self:
-        """The job that a TOML file describes; a file of rules is looked for beside it."""
+        """The job that a TOML file describes; a file of rules or of utilities that it names is looked for beside it."""
         fields = Fields(read_toml(path), path, known=cls.names())
         given: dict[str, Any] = {
             "objective": fields.choice("objective", CHOICES, None) if "objective" in fields.table else None,
@@ -144,7 +144,7 @@ class Job(Computation):
 
 
 def _without_folder(text: str) -> str:
-    """What names a goal or a strategy: that of a file does not hang on where it is."""
+    """The name of a goal or strategy, without the folder of a file in it."""
     kind, colon, file = text.rpartition("worth:")
     return kind + colon + Path(file).name
 

@@ -29,6 +29,6 @@ def run(options: argparse.Namespace) -> str:
     if not options.out:
         raise UsageError("out: name a directory with --out")
     table, out = open_table(options.store), Path(options.out)
-    table.score_curve()  # or it says why not, before anything is made
+    table.score_curve()  # raises for other kinds of table, before anything is written
     prepare(out)
     return str(write(find(table, options.target), out))

@@ -35,7 +35,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> str:
-    """Play all games of a strategy forward, and format what they bring."""
+    """Compute the exact statistics of a strategy, and format them."""
     if (options.store is None) != (options.target is None):
         raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
     table = None if options.store is None else open_table(options.store)

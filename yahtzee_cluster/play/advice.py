@@ -1,7 +1,7 @@
-"""What to do in a position: every legal move with what it is worth, the best first.
+"""Advice for a position: every legal move with its value, the best first.
 
-Only the table's rows of the states that the position can lead to are read, a few dozen; what a move is worth then takes
-one turn of the kernel.
+Only the rows of the states after this turn are read from the table, a few dozen. One turn of the kernel then gives the
+values of all moves.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from yahtzee_cluster.text import shown
 TIE = 1e-12
 MAX_REACH = 1_000_000_000
 START_OF_TURN = 3
-"""So many rolls are left before the first."""
+"""The rolls left before the first one."""
 
 Worth = tuple[float, ...]
-"""By every criterion of a goal, the first first."""
+"""The value of a move or a state by every criterion of a goal, the most important first."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Position:
     roll: Sequence[int] | None = None
     rolls_left: int = START_OF_TURN
     score: int = 0
-    """So far; to who plays for the highest expected score it makes no difference."""
+    """The score so far; it makes no difference when playing for the highest expected score."""
 
     def __post_init__(self) -> None:
         if self.roll is not None:
@@ -63,11 +63,11 @@ class Position:
 
 @dataclass(frozen=True)
 class Goal:
-    """What is played for: at least some score, what a table of some utility holds, or the highest expected score."""
+    """The objective of a game: to reach a score, the utility of a table, or the highest expected score."""
 
     reach: int | None = None
     utility: str | None = None
-    """Its name."""
+    """The name of the utility."""
 
     def __post_init__(self) -> None:
         if self.reach is not None and (self.utility is not None or not is_integer(self.reach, 0, MAX_REACH)):
@@ -75,7 +75,7 @@ class Goal:
 
     @property
     def words(self) -> str:
-        """As one says it."""
+        """The goal in words."""
         if self.utility is not None:
             return self.utility
         return "the highest expected score" if self.reach is None else f"at least {self.reach} points"
@@ -86,43 +86,43 @@ MEAN = Goal()
 
 @dataclass(frozen=True)
 class Move:
-    """One thing to do: keep some dice, or score in some box."""
+    """A legal move: to keep some dice, or to score in a box."""
 
     words: str
     keep: Keep | None = None
     category: str | None = None
     points: int | None = None
-    """What scoring pays at once, bonuses included."""
+    """The points for scoring, bonuses included."""
 
 
 class Figures(TypedDict, total=False):
-    """What a goal has to say of a move."""
+    """The figures of a move that belong to a goal."""
 
     p: float
-    """The chance to reach the goal, a tie with the best opponent counted half if the goal says so."""
+    """The probability of reaching the goal; a tie with the best opponent counts half if the goal says so."""
     worth: float
-    """What the final score is worth on average, by a goal that is no chance."""
+    """The expected utility, for a goal that is not a probability."""
     expected: float | None
-    """The expected final score of who plays for the goal; a table of probabilities alone does not know it."""
+    """The expected final score when playing for the goal; a table with probabilities only does not have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What a move is worth."""
+    """A move with its figures."""
 
     move: Move
     p: float | None = None
     worth: float | None = None
     expected: float | None = None
     cost: float
-    """How much less it is worth than the best move, by the goal."""
+    """The difference in value to the best move, by the goal."""
 
 
-# ------------------------------------------------------------------------------------- what decides, by the goal
+# ------------------------------------------------------------------------------------- values of states, by goal
 
 
 class Aim(ABC):
-    """A goal, and the score so far: what a state is worth after a play."""
+    """The value of states after a play, for a goal and a score so far."""
 
     n_criteria = 3
 
@@ -132,14 +132,14 @@ class Aim(ABC):
 
     @abstractmethod
     def worth(self, after: Anchor, points: int) -> Worth:
-        """Of a state after a play that pays so much."""
+        """The value of a state after a play for so many points."""
 
     @abstractmethod
     def figures(self, worth: Worth) -> Figures:
-        """What is to be said of it."""
+        """The figures of a move with this value."""
 
     def moments(self, after: Anchor, points: int) -> tuple[float, float]:
-        """Mean and second moment, from the play on, of who plays for the highest mean after it."""
+        """Mean and second moment of the points from this play on, playing for the highest mean after it."""
         return moments_after(points, *self.expected.moments(self.expected.anchors.index(after)))
 
 
@@ -149,7 +149,7 @@ class ForTheMean(Aim):
     n_criteria = 2
 
     def worth(self, after: Anchor, points: int) -> Worth:
-        """The moments."""
+        """Mean and second moment."""
         return self.moments(after, points)
 
     def figures(self, worth: Worth) -> Figures:
@@ -169,14 +169,14 @@ class ToReach(Aim):
 
         @cache
         def rows(place: int) -> list[NDArray[np.float64]]:
-            """Probabilities, and the moments of who plays for them if the table has those."""
+            """The probabilities, and the moments when playing for them if the table has those."""
             anchor = expected.anchors.anchor(place)
             return [table.row(anchor, quantity) for quantity in range(table.quantities)]
 
         self._rows = rows
 
     def worth(self, after: Anchor, points: int) -> Worth:
-        """The chance to reach it, and the moments of who goes on playing for it, if they are known."""
+        """The probability, and the moments: when playing for the score if the table has them, else for the mean."""
         left, moments = self._need - points, self.moments(after, points)
         if left <= 0:
             return 1.0, *moments
@@ -188,13 +188,13 @@ class ToReach(Aim):
         return float(probabilities[left - 1]), *moments
 
     def figures(self, worth: Worth) -> Figures:
-        """The chance, and the expected final score if that is known; what is reached leaves it to play for."""
+        """The probability, and the expected final score if it is known; once the score is reached, it always is."""
         known = self._need <= 0 or self._knows_moments
         return {"p": worth[0], "expected": self.score + worth[1] if known else None}
 
 
 class ByUtility(Aim):
-    """What a table of some utility holds."""
+    """The utility of a table."""
 
     def __init__(self, expected: ExpectedTable, score: int, table: UtilityTable) -> None:
         super().__init__(expected, score)
@@ -202,14 +202,14 @@ class ByUtility(Aim):
         self._row = cache(lambda place: table.worths(expected.anchors.anchor(place)))
 
     def worth(self, after: Anchor, points: int) -> Worth:
-        """What the final score is worth on average, then the moments of who plays for the mean from there on."""
+        """The expected utility, then the moments when playing for the highest mean from there on."""
         row = self._row(self.expected.anchors.index(after))
         score = self.score + points
-        # What is right of the row takes an extra bonus that nobody can have here.
+        # A score beyond the end of the row takes an extra bonus, which is impossible here.
         return float(row[score]) if score < len(row) else 0.0, *self.moments(after, points)
 
     def figures(self, worth: Worth) -> Figures:
-        """The average worth, which may be a chance."""
+        """The expected utility, as a probability if it is one."""
         return {"p": worth[0]} if self._is_chance else {"worth": worth[0]}
 
 
@@ -217,7 +217,7 @@ class ByUtility(Aim):
 
 
 class Adviser:
-    """Knows a game, and by a table what else to play for than the highest expected score."""
+    """Gives advice for one game: for the highest expected score, and for the goals of a table if there is one."""
 
     def __init__(self, rules: Rules, table: Table | None = None) -> None:
         if table and table.rules.table != rules.table:
@@ -232,20 +232,19 @@ class Adviser:
 
     @property
     def goal(self) -> Goal:
-        """What is played for unless something else is said."""
+        """The goal by default: that of the table, else the highest expected score."""
         return Goal(utility=self._table.goal) if self._table else MEAN
 
     @property
     def reaches_scores(self) -> bool:
-        """Whether the table knows how to play for a score."""
+        """Whether the table says how to reach a score."""
         return self._table is not None and self._table.reaches_scores
 
     def advise(self, position: Position, goal: Goal | int | None = None) -> list[Advice]:
-        """Every legal move, the best first, by a goal, or to reach at least some score.
+        """Every legal move, the best first, for a goal, or for a score to reach.
 
-        Among moves that are equally likely to reach it, or worth the same, the expected score decides, and then the
-        larger second moment: of who goes on playing for the goal if the table knows them, else of who plays for the
-        highest mean from there on.
+        Among moves of the same value, the expected score decides, then the larger second moment. Both are those of
+        playing on for the goal if the table has them, else for the highest mean.
         """
         if not position.anchor.free:
             raise UsageError("no box is free: the game is over")
@@ -264,12 +263,12 @@ class Adviser:
         ]
 
     def check(self, position: Position, goal: Goal | int | None = None) -> None:
-        """Refuse a position that no game comes to, and a goal that nobody here can judge."""
+        """Refuse a position that no game reaches, and a goal that this adviser has no values for."""
         self._aim(position, goal)
         check_score(self.anchors, position.anchor, position.score)
 
     def score(self, anchor: Anchor, roll: Sequence[int], category: int) -> tuple[Anchor, int]:
-        """Where scoring a roll in a box leads, and what it pays, bonuses included."""
+        """The state after scoring a roll in a box, and the points for it, bonuses included."""
         self.anchors.reachable(anchor)
         if not 0 <= category < len(self.rules.categories):
             raise UsageError(f"box: expected 0 to {len(self.rules.categories) - 1}, found {category}")
@@ -282,7 +281,7 @@ class Adviser:
         raise UsageError(f"box: {name} is not open to this roll while another box has to take it")
 
     def _aim(self, position: Position, goal: Goal | int | None) -> Aim:
-        """What decides in a position that some game comes to."""
+        """What moves are valued by in a position, which some game has to reach."""
         self.anchors.reachable(position.anchor)
         if not isinstance(goal, Goal):
             goal = self.goal if goal is None else Goal(reach=goal)
@@ -296,7 +295,7 @@ class Adviser:
 
     @property
     def _playing(self) -> Table:
-        """The table that knows how to play for a score."""
+        """The table, if it says how to reach a score."""
         if self._table is None:
             raise UsageError("a score to beat or to reach needs a table of maxprob or scores: name one with --store")
         if not self.reaches_scores:
@@ -304,7 +303,7 @@ class Adviser:
         return self._table
 
     def _valuing(self, goal: str) -> UtilityTable:
-        """The table that knows what final scores are worth by a goal."""
+        """The table, if it holds the utility that a goal names."""
         if self._table is None or self.goal.utility != goal:
             raise UsageError(f"goal: {shown(goal)} takes a table of it")
         return self._table.for_goal()
@@ -329,7 +328,7 @@ class Adviser:
         return [(Move(words_of(keep), keep=keep), tuple(weighed[:, INDEX[keep]].tolist())) for keep in ordered]
 
     def _outcomes(self, anchor: Anchor, aim: Aim) -> list[NDArray[np.float64]]:
-        """By each criterion, what every outcome is worth; those of used categories are worth nothing."""
+        """The value of every outcome by each criterion; 0 for outcomes in used categories."""
         outcomes = self._turn.moves.outcomes
         worth = np.zeros((aim.n_criteria, len(outcomes), 1))
         for number, outcome in enumerate(outcomes):
@@ -343,7 +342,7 @@ def _tie(one: float, other: float) -> bool:
 
 
 def _which_first(one: tuple[Move, Worth], other: tuple[Move, Worth]) -> int:
-    """Below 0 if the first is worth more; by the first criterion in which they do not tie."""
+    """Compare two moves by the first criterion in which they do not tie; negative if the first is better."""
     for mine, theirs in zip(one[1], other[1], strict=True):
         if not _tie(mine, theirs):
             return -1 if mine > theirs else 1

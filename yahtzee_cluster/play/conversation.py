@@ -1,4 +1,4 @@
-"""Advice in words: at a terminal, turn by turn, and line by line for other programs."""
+"""Advice as text: turn by turn at a terminal, and line by line for other programs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ quit             leave"""
 
 
 def listing(advice: list[Advice], most: int | None = None) -> str:
-    """The best moves, each with what it is worth and what it costs."""
+    """The best moves, each with its figures and its cost."""
     rows = [(one.move.words, *(figure.text for figure in _figures(one)), _cost(one)) for one in advice[:most]]
     heading = ("", *(figure.heading for figure in _figures(advice[0])), "cost")
     rows = [heading, *rows]
@@ -59,7 +59,7 @@ def _figures(advice: Advice) -> list[_Figure]:
 
 
 def _percent(p: float) -> str:
-    """Nothing short of certain looks certain."""
+    """As a percentage; only a certain event is shown as 100 %."""
     shown = f"{100 * p:.6g}"
     return f"{'>99.9999' if shown == '100' and 1 - p > TIE else shown} %"
 
@@ -75,14 +75,14 @@ def _cost(advice: Advice) -> str:
 
 @dataclass(frozen=True)
 class State:
-    """All that a word of the player can change."""
+    """The state of a conversation: the position and the goal."""
 
     position: Position
     goal: Goal
 
 
 class Conversation:
-    """A game, as somebody plays it who types what the dice show and where they score."""
+    """Advice during a game: the player types what the dice show and which box is filled."""
 
     def __init__(self, adviser: Adviser, position: Position, goal: Goal) -> None:
         self._adviser = adviser
@@ -90,12 +90,12 @@ class Conversation:
 
     @property
     def state(self) -> State:
-        """Where the game stands."""
+        """The current state."""
         return self._states[-1]
 
     @property
     def prompt(self) -> str:
-        """What is asked for next."""
+        """The prompt, which names what comes next."""
         position = self.state.position
         turn = self._adviser.rules.all_free.bit_count() - position.anchor.free.bit_count() + 1
         if position.rolls_left == 0:
@@ -103,7 +103,7 @@ class Conversation:
         return f"turn {turn}, roll {START_OF_TURN - position.rolls_left + 1}> "
 
     def hear(self, line: str) -> str:
-        """Take in what the player says; return what there is to answer. What makes no sense changes nothing."""
+        """Carry out a line of input and return the answer. Invalid input changes nothing."""
         try:
             match self._command(line):
                 case "?" | "help":
@@ -121,17 +121,17 @@ class Conversation:
         return said
 
     def leaves(self, line: str) -> bool:
-        """Whether the player has enough."""
+        """Whether a line ends the conversation."""
         return self._command(line) in {"q", "quit", "exit"}
 
     def _command(self, line: str) -> str:
-        """The first word; empty where the line is the name of a box."""
+        """The first word of a line; empty where the line is the name of a box."""
         said = line.strip().lower()
         names = {category.name.lower() for category in self._adviser.rules.categories}
         return "" if said in names else said.partition(" ")[0]
 
     def _after(self, command: str, line: str) -> tuple[list[State], str]:
-        """All states from the first on, when a line has been said, and what is to be said of it."""
+        """All states from the first on after a line of input, and the first part of the answer."""
         said = line.strip().lower()
         if command == "goal":
             return [*self._states, replace(self.state, goal=self._goal(said.partition(" ")[2]))], ""
@@ -146,7 +146,7 @@ class Conversation:
         return self._scored(find_box(said, self._adviser.rules))
 
     def advice(self, most: int | None = SHOWN) -> str:
-        """What to do now."""
+        """Advice for the current position."""
         return self._advice(self.state, most)
 
     def _advice(self, state: State, most: int | None) -> str:
@@ -190,7 +190,7 @@ class Conversation:
 
 
 def parse_goal(text: str) -> Goal:
-    """`expected`, `beat 250` or `reach 250`."""
+    """Parse a goal: `expected`, `beat 250` or `reach 250`."""
     match text.split():
         case ["expected"]:
             return Goal()
@@ -202,7 +202,7 @@ def parse_goal(text: str) -> Goal:
 
 
 def talk(conversation: Conversation) -> str:
-    """Talk until the player has enough, or the game is over; return the last word."""
+    """Hold a conversation until the player leaves or the game is over; return the last line to print."""
     if sys.stdin.isatty():
         with suppress(ImportError):
             import_module("readline")  # lets the player edit what is typed
@@ -222,7 +222,7 @@ def talk(conversation: Conversation) -> str:
 
 
 def answer_lines(adviser: Adviser) -> None:
-    """Answer every line of stdin with one on stdout; a line that makes no sense with the reason."""
+    """Answer every line of stdin with one on stdout; an invalid line with the reason."""
     n_refused = 0
     for number, line in enumerate(sys.stdin, start=1):
         try:
@@ -235,9 +235,9 @@ def answer_lines(adviser: Adviser) -> None:
 
 
 def answer(line: str, adviser: Adviser) -> str:
-    """What to do in the position that a line states: the expected rest of the score, and the move in words.
+    """The best move in the position that a line states, after the expected points still to come.
 
-    By a table of some utility, what playing on is worth comes first instead.
+    With a table of some utility, the expected utility comes first instead.
     """
     advice = adviser.advise(parse_line(line, adviser))[0]
     worth = advice.worth if advice.p is None else advice.p

@@ -1,4 +1,4 @@
-"""Strategies against each other: who has most points in the end, exactly where nobody looks at others, else by dice."""
+"""Duels of strategies: exact where no strategy looks at its opponents, else by simulated games."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from yahtzee_cluster.play.strategies import Perfect, Strategy, common_rules
 
 MOST_PLAYERS = 16
 BATCH = 1 << 20
-"""So many games are played at a time, for the sake of memory."""
+"""The number of games simulated at a time, which bounds the memory."""
 TALLIED = ("win", "tie", "loss", "value", "mean")
 DEVIATIONS = 1.959963984540054
-"""So many to either side hold 95 % of a normal distribution."""
+"""The half-width of a 95 % interval of a normal distribution, in standard deviations."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How one of the players fares."""
+    """The results of one player."""
 
     win: float
-    """How likely nobody else has as many points."""
+    """The probability that every opponent has fewer points."""
     tie: float
-    """How likely somebody has as many, and nobody has more."""
+    """The probability that an opponent has as many points, and none has more."""
     loss: float
     value: float
-    """A win, or the part of it that falls to each of those who tie."""
+    """The expected share of the win, which is divided equally among players who tie."""
     mean: float
-    """Of the final score."""
+    """The mean of the final score."""
     games: int | None = None
-    """Played with dice; None where the figures are exact."""
+    """The number of simulated games; None for exact results."""
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's for the value, with a confidence of 95 %; what varies less than a yes or no is inside more often."""
+        """Wilson's interval of the value at 95 % confidence; conservative where ties are divided."""
         if self.games is None:
             return self.value, self.value
         n, squared = self.games, DEVIATIONS**2
@@ -51,7 +51,7 @@ class Standing:
 
 
 def duel(strategies: Sequence[Strategy], rules: Rules | None = None) -> list[Standing]:
-    """How everybody fares, exactly."""
+    """The exact results of all players."""
     rules = _rules(strategies, rules)
     played = {strategy: strategy.played(rules).curve for strategy in set(strategies)}
     curves = [played[strategy] for strategy in strategies]
@@ -61,17 +61,17 @@ def duel(strategies: Sequence[Strategy], rules: Rules | None = None) -> list[Sta
 
 
 def _standing(at_least: NDArray[np.float64], player: int) -> Standing:
-    """Of a player among several with these distributions, [player, score]."""
+    """The results of a player, given P(score ≥ s) of all players as [player, s]."""
     equal, less = -np.diff(at_least), 1 - at_least[:, :-1]
     mine = equal[player]
-    level = mine[None, :]  # [n]: that n others have as many, and nobody has more
+    level = mine[None, :]  # [n]: the probability that n others have as many, and none has more
     for rival in range(len(at_least)):
         if rival != player:
             padding = np.zeros((1, len(mine)))
             level = np.vstack([level * less[rival], padding]) + np.vstack([padding, level * equal[rival]])
     chances = level.sum(axis=1)
     shares = chances / np.arange(1, len(chances) + 1)
-    with np.errstate(divide="ignore"):  # somebody may well be sure to have more
+    with np.errstate(divide="ignore"):  # log(0), where an opponent is certain to have more
         nobody_above = np.log1p(-np.delete(at_least, player, axis=0)[:, 1:]).sum(axis=0)
     return Standing(
         win=float(chances[0]),
@@ -89,7 +89,7 @@ def simulated_duel(
     rules: Rules | None = None,
     threads: int | None = None,
 ) -> list[Standing]:
-    """How everybody fares in so many games with dice, taking turns in this order."""
+    """The results of all players in simulated games, in which they take turns in this order."""
     rules = _rules(strategies, rules)
     if len(strategies) != 2 and any(isinstance(strategy, Perfect) for strategy in strategies):
         raise UsageError("a table of two players knows how to play against one other, not against more")
@@ -105,7 +105,7 @@ def simulated_duel(
 
 
 def _tally(scores: Integers) -> NDArray[np.float64]:
-    """How often everybody fared how, by the final scores [player, game]; in the order of what is tallied."""
+    """The sums over all games of what `TALLIED` names, for each player, given the final scores [player, game]."""
     best = scores == scores.max(axis=0)
     n_best = best.sum(axis=0)
     facts = best & (n_best == 1), best & (n_best > 1), ~best, best / n_best, scores

@@ -1,8 +1,8 @@
-"""Games of several players with dice, many at a time.
+"""Simulated games of several players, many at a time.
 
-All games are at the same turn of the same player, so of everybody all have as many free categories. Games in which that
-player has the same scorecard are decided together.
-Dice depend on the seed alone, whatever the number of threads.
+All games are at the same turn of the same player, so a player has the same number of free categories in every game.
+Games in which the player to move has the same scorecard are decided together.
+The dice depend on the seed alone, not on the number of threads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from yahtzee_cluster.kernels.turn import Turn
 
 N_ROLLS = 3
 TOGETHER = 512
-"""So many games are decided together at the most: what that takes stays in a cache."""
+"""The most games that are decided together, so that their data stay in a cache of the processor."""
 
 Integers = NDArray[np.int64]
 Outcomes = NDArray[np.int16]
@@ -33,7 +33,7 @@ Outcomes = NDArray[np.int16]
 
 @dataclass(frozen=True)
 class Cards:
-    """What everybody's scorecards hold: [player, game]."""
+    """The scorecards of all players: [player, game]."""
 
     anchors: Anchors
     moves: Moves
@@ -51,12 +51,12 @@ class Cards:
         return cls(anchors, moves, free, zeros[0], zeros[1] + lane, zeros[2])
 
     def places(self, player: int, games: Integers | slice = slice(None)) -> Integers:
-        """Where the anchors of a player lie among all anchors, in all games or in some."""
+        """The places of a player's anchors among all anchors, in all games or in some."""
         free, chip, lane = (column[player, games] for column in (self.free, self.chip, self.lane))
         return np.asarray(self.anchors.place[free, chip] + lane)
 
     def fill(self, player: int, outcomes: Outcomes) -> None:
-        """Have a player score in every game."""
+        """Fill a box of a player in every game, as the outcomes say."""
         free, chip, lane, score = (column[player] for column in (self.free, self.chip, self.lane, self.score))
         left, with_chip, to, paid = self.anchors.lead(free, chip, lane, self.moves, outcomes)
         free[:], chip[:], lane[:] = left, with_chip, to
@@ -65,7 +65,7 @@ class Cards:
 
 @dataclass(frozen=True)
 class Group:
-    """Games in which the one to move has the same scorecard, in the order of its lanes."""
+    """Games in which the player to move has the same scorecard, in the order of its lanes."""
 
     player: int
     free: int
@@ -103,7 +103,7 @@ class Seat(ABC):
 def final_scores(
     anchors: Anchors, seats: Sequence[Seat], n_games: int, seed: int | Sequence[int], threads: int | None = None
 ) -> Integers:
-    """The final score of everybody in every game: [player, game]."""
+    """The final scores of all games: [player, game]."""
     threads = threads or len(os.sched_getaffinity(0))
     moves = compile_moves(anchors.rules)
     random = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def _outcomes(
     turn_players: SimpleQueue[TurnPlayer],
     pool: ThreadPoolExecutor,
 ) -> Outcomes:
-    """Play a turn of a player in all games."""
+    """Play a player's turn in all games; return the outcome of each."""
     places, scores, lanes = cards.places(player), cards.score[player], cards.lane[player]
     order = np.argsort(places, kind="stable")
     found = np.empty(len(order), np.int16)

@@ -1,4 +1,4 @@
-"""Who sits at a table with dice: what each way to play decides, for many games at a time."""
+"""Policies for simulated games: each decides a turn of many games at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ForTheMean(Seat):
         self._expected = expected
 
     def turn_player(self, turn: Turn) -> TurnPlayer:
-        """What it decides is the same for all games at an anchor."""
+        """Plays by decisions that depend on the anchor alone."""
         decider = self._expected.decider(turn)
 
         def play(_: Cards, group: Group, outcomes: Outcomes) -> None:
@@ -40,9 +40,9 @@ class ForTheMean(Seat):
 
 
 class ByTable(Seat):
-    """Plays by a table of some utility, or for a target by one that knows how; with nothing to play for, for the mean.
+    """Plays for the utility of a table, or for a target by a table of scores or approx.
 
-    That is so when the target is reached, or out of reach.
+    Once the target is reached, or out of reach, it plays for the highest expected score.
     """
 
     def __init__(self, table: StrategyTable | UtilityTable, target: int) -> None:
@@ -57,7 +57,7 @@ class ByTable(Seat):
             self._rows = self._table.rows_of_layer(layer)
 
     def turn_player(self, turn: Turn) -> TurnPlayer:
-        """What it decides hangs on the score so far."""
+        """Plays by decisions that depend on the score so far."""
         player = self._table.problem.player(turn)
         play_for_mean = ForTheMean(self._table.problem.expected).turn_player(turn)
 
@@ -80,10 +80,10 @@ class ByTable(Seat):
 
 
 class ForTheChance(Seat):
-    """Plays for the chance to have more than all others in the end (Ecker).
+    """Plays for the probability of a higher final score than all others (Ecker).
 
-    What anybody will still score, this one included, is taken for normally distributed, with the mean and the variance
-    of the highest expected score. Where chances tie, the mean decides.
+    The points that each player still scores are approximated by a normal distribution, with mean and variance of play
+    for the highest expected score. Where probabilities tie, the mean decides.
     """
 
     def __init__(self, expected: ExpectedTable) -> None:
@@ -92,14 +92,14 @@ class ForTheChance(Seat):
         self._rival_mean = self._rival_deviation = np.empty((0, 0))
 
     def look_up(self, cards: Cards, player: int) -> None:
-        """See where all others are likely to end."""
+        """Compute mean and deviation of the opponents' final scores."""
         rivals = [rival for rival in range(len(cards.score)) if rival != player]
         places = np.stack([cards.places(rival) for rival in rivals], axis=1)
         self._rival_mean = cards.score[rivals].T + self._mean[places]
         self._rival_deviation = self._deviation[places]
 
     def turn_player(self, turn: Turn) -> TurnPlayer:
-        """What it decides is another thing in every game."""
+        """Plays by decisions that differ from game to game."""
 
         def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
             after = After.of(cards, group)
@@ -128,19 +128,19 @@ class Perfectly(Seat):
         sizes = np.bitwise_count(np.arange(table.rules.all_free + 1))
         self._n_alike = np.bincount(sizes)
         self._rank = np.empty(len(sizes), np.int64)
-        """[free]: which this is among those with as many categories."""
+        """[free]: the rank of this set among the sets with as many categories."""
         for size, n_alike in enumerate(self._n_alike.tolist()):
             self._rank[sizes == size] = np.arange(n_alike)
         self._starts = np.empty((0, 0), np.int64)
-        """Where subsets begin among all values, by the ranks of the second player's card and the first one's."""
+        """The offsets of subsets in all values, by the ranks of the second player's free categories and the first's."""
 
     def look_up(self, cards: Cards, player: int) -> None:  # noqa: ARG002
-        """Read all values that this turn may lead to, class after class."""
+        """Read the values of all states after this turn, class by class."""
         layer = sum(int(free).bit_count() for free in cards.free[:, 0]) - 1
         partition = self._table.store.partition
         classes = [cls for cls in partition.classes if partition.layer(cls) == layer]
         starts = np.cumsum([0, *(partition.n_values[cls] for cls in classes)]).tolist()
-        self._values = new_values(0)  # the layer before goes first
+        self._values = new_values(0)  # frees the layer before, so that both are never in memory
         self._values = new_values(starts[-1])
         self._starts = np.empty((self._n_alike[(layer + 1) // 2], self._n_alike[layer // 2]), np.int64)
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -157,7 +157,7 @@ class Perfectly(Seat):
         return self._rank[subsets >> len(rules.categories)], self._rank[subsets & rules.all_free]
 
     def turn_player(self, turn: Turn) -> TurnPlayer:
-        """What it decides hangs on the lead, and on what the other one still has."""
+        """Plays by decisions that depend on the lead and on the opponent's scorecard."""
 
         def play(cards: Cards, group: Group, outcomes: Outcomes) -> None:
             values = np.zeros((self._table.quantities, turn.n_outcomes, len(group.games)))
@@ -167,7 +167,7 @@ class Perfectly(Seat):
         return play
 
     def _fill(self, cards: Cards, group: Group, values: Values) -> None:
-        """The first player's chances after every outcome."""
+        """Fill in the values after every outcome, which are the first player's."""
         problem, anchors, first = self._table.problem, cards.anchors, group.player == 0
         after, other, sign = After.of(cards, group), 1 - group.player, 1 if first else -1
         their_free = cards.free[other, group.games]
@@ -200,17 +200,17 @@ class Perfectly(Seat):
 
 @dataclass(frozen=True)
 class After:
-    """Where every outcome leads from the anchors of a scorecard: [n, lane]; for outcome `outcomes[n]`."""
+    """The anchors after every outcome, from each anchor of a scorecard: [n, lane] for outcome `outcomes[n]`."""
 
     outcomes: Integers
     free: Integers
-    """[n]: the free categories that are left."""
+    """[n]: the categories that are still free then."""
     places: Integers
     paid: Integers
 
     @classmethod
     def of(cls, cards: Cards, group: Group) -> After:
-        """For those outcomes whose category is free."""
+        """The anchors after all outcomes whose category is free."""
         anchors, moves = cards.anchors, cards.moves
         outcomes = np.flatnonzero(group.free >> moves.columns[0] & 1)
         lanes = np.arange(anchors.n_lanes[group.free])
@@ -219,6 +219,6 @@ class After:
 
 
 def _choose(turn: Turn, group: Group, values: Values, outcomes: Outcomes) -> None:
-    """Play a turn of games that are decided one by one, by what outcomes are worth: [criterion, outcome, game]."""
+    """Play a turn of games that are decided one by one, given the values [criterion, outcome, game]."""
     decisions = turn.choose(group.free, group.chip, *values)
     throw(turn, group.free, group.chip, decisions, np.arange(len(group.games)), group.throws, outcomes)

@@ -1,4 +1,4 @@
-"""How somebody plays, by name: for the highest expected score, by a table, or with an eye on the others."""
+"""Strategies by name: for the highest expected score, by a table, or with regard to the opponents."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from yahtzee_cluster.text import printable, shown
 
 
 class Strategy(ABC):
-    """One way to play."""
+    """A strategy for whole games."""
 
     words: str
-    """What it plays for."""
+    """The objective in words."""
     looks_on = False
-    """Whether it looks at what others do."""
+    """Whether its decisions depend on the opponents."""
 
     @property
     def rules(self) -> Rules | None:
-        """Of the game that it knows; most know but one."""
+        """The rules of the only game that it can play; None if it can play any."""
         return None
 
     @abstractmethod
     def seat(self, expected: ExpectedTable) -> Seat:
-        """Somebody who plays so, in a game whose expected scores are these."""
+        """A player with this strategy in simulated games, given the expected scores of the game."""
 
     def played(self, rules: Rules) -> Played:  # noqa: ARG002
-        """All games of it, each alone; of one that looks at others there are none."""
+        """All games of this strategy, exactly; an error if it depends on the opponents."""
         raise UsageError(
             f"who plays for {self.words} looks at the others: only games with dice can say what comes of it"
         )
@@ -51,54 +51,54 @@ class BestMean(Strategy):
     words = "the highest expected score"
 
     def seat(self, expected: ExpectedTable) -> Seat:
-        """Decides by the anchor alone."""
+        """A player who decides by the anchor alone."""
         return ForTheMean(expected)
 
     def played(self, rules: Rules) -> Played:
-        """All games of it."""
+        """All games of this strategy, exactly."""
         return play_for_mean(rules)
 
 
 class BestChance(Strategy):
-    """Plays for the chance to win, and takes what everybody will still score for normally distributed."""
+    """Plays for the probability of winning, with a normal approximation of the points still to come."""
 
     words = "the best chance to win"
     looks_on = True
 
     def seat(self, expected: ExpectedTable) -> Seat:
-        """Decides by all scorecards."""
+        """A player who decides by all scorecards."""
         return ForTheChance(expected)
 
 
 @dataclass(frozen=True)
 class OfTable(Strategy):
-    """Plays by a table of some utility, or for a target by one that knows how to."""
+    """Plays for the utility of a table, or for a target by a table of scores or approx."""
 
     table: StrategyTable | UtilityTable
     target: int | None = None
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        """What it plays for."""
+        """The objective in words."""
         return self.table.goal or f"at least {self.target} points ({self.table.objective})"
 
     @property
     def rules(self) -> Rules:
-        """Of the table."""
+        """The rules of the table."""
         return self.table.rules
 
     def seat(self, expected: ExpectedTable) -> Seat:  # noqa: ARG002
-        """Decides by the anchor and the score so far."""
+        """A player who decides by the anchor and the score so far."""
         return ByTable(self.table, self.target or 0)
 
     def played(self, rules: Rules) -> Played:  # noqa: ARG002
-        """All games of it."""
+        """All games of this strategy, exactly."""
         return play_by(self.table) if self.target is None else play_for(self.target, self.table)
 
 
 @dataclass(frozen=True)
 class Perfect(Strategy):
-    """Plays by a table of two players, as either of them."""
+    """Plays by a table of two players, as the first or the second."""
 
     table: RaceTable
     words = "a win, perfectly"
@@ -106,11 +106,11 @@ class Perfect(Strategy):
 
     @property
     def rules(self) -> Rules:
-        """Of the table."""
+        """The rules of the table."""
         return self.table.rules
 
     def seat(self, expected: ExpectedTable) -> Seat:  # noqa: ARG002
-        """Decides by both scorecards."""
+        """A player who decides by both scorecards."""
         return Perfectly(self.table)
 
 
@@ -119,7 +119,11 @@ BY_NAME: dict[str, Strategy] = {EXPECTED: BestMean(), "chance": BestChance()}
 
 
 def parse_strategy(text: str) -> Strategy:
-    """A name, the directory of a table of some utility or of two players, or DIR:N, to reach N by a table of scores."""
+    """The strategy that a text names.
+
+    That is `expected` or `chance`, the directory of a table of some utility or of two players, or DIR:N, to reach N by
+    a table of scores or approx.
+    """
     if text in BY_NAME:
         return BY_NAME[text]
     directory, colon, number = text.rpartition(":")
@@ -136,7 +140,7 @@ def parse_strategy(text: str) -> Strategy:
 
 
 def common_rules(strategies: Sequence[Strategy], rules: Rules | None = None) -> Rules:
-    """Of the game that all of them play: one that is named, or that of their tables."""
+    """The rules that all strategies play by: those given, else those of their tables."""
     known = [strategy.rules for strategy in strategies if strategy.rules]
     rules = rules or (known[0] if known else load_rules("yahtzee"))
     if any(other.table != rules.table for other in known):
