@@ -1,6 +1,8 @@
 """Two players who take turns: small games against the judge, and what must hold of every race."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from shutil import rmtree
@@ -22,6 +24,7 @@ from yahtzee_cluster.game.rules import Rules, load_rules, parse_rules
 from yahtzee_cluster.kernels.race import Race as Kernel
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.race import Race, RaceWins
+from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.storage.errors import DamagedError
 from yahtzee_cluster.storage.header import read_header
 from yahtzee_cluster.storage.store import Store
@@ -287,6 +290,21 @@ def test_asking(tmp_path: Path) -> None:
         refused = command(wrong[0], "--store", tmp_path, *wrong[1:])
         assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), refused.stderr
         assert complaint in refused.stderr
+
+
+def test_questions_for_tables_of_one_player(tmp_path: Path) -> None:
+    """Whatever else is asked of a table of two players is refused with the one thing that it can be asked for."""
+    compute(tmp_path, Race(parse_rules(TWO_BOXES, "test")), 0b11)
+    table = open_table(f"{tmp_path}/")
+    asked: list[Callable[[], object]] = [table.curve, table.curves, table.score_curve, table.for_goal]
+    asked += [partial(ask, table.start) for ask in (table.row, table.moments)]
+    asked += [partial(ask, table.start, 3) for ask in (table.value, table.moments, table.worth)]
+    asked += [partial(ask, 3) for ask in (table.for_target, table.for_comparison)]
+    asked += [lambda: table.target, partial(Adviser, table.rules, table)]
+    for ask in asked:
+        with pytest.raises(UsageError, match=f"^{tmp_path}/: holds the table of two players, which `value` can be"):
+            ask()
+    assert table.goal is None
 
 
 def test_refusals() -> None:
