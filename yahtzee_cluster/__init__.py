@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from yahtzee_cluster.runtime.command import start as start
     from yahtzee_cluster.runtime.configuration import Computation as Computation
     from yahtzee_cluster.storage.store import Store as Store
+    from yahtzee_cluster.tables import open_table as open_table
     from yahtzee_cluster.tables.table import Table as Table
-    from yahtzee_cluster.tables.table import open_table as open_table
 
 __version__ = "0.1.0"
 
@@ -50,7 +50,8 @@ _MODULES = {
     "runtime.command": ("start",),
     "runtime.configuration": ("Computation",),
     "storage.store": ("Store",),
-    "tables.table": ("Table", "open_table"),
+    "tables": ("open_table",),
+    "tables.table": ("Table",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
