@@ -53,7 +53,7 @@ class Standing:
 def duel(strategies: Sequence[Strategy], rules: Rules | None = None) -> list[Standing]:
     """The exact results of all players."""
     rules = _rules(strategies, rules)
-    played = {strategy: strategy.played(rules).curve for strategy in set(strategies)}
+    played = {strategy: strategy.played(rules).curve for strategy in dict.fromkeys(strategies)}
     curves = [played[strategy] for strategy in strategies]
     length = max(map(len, curves)) + 1
     at_least = np.stack([np.append(curve, np.zeros(length - len(curve))) for curve in curves])
@@ -94,7 +94,7 @@ def simulated_duel(
     if len(strategies) != 2 and any(isinstance(strategy, Perfect) for strategy in strategies):
         raise UsageError("a table of two players knows how to play against one other, not against more")
     expected = solve_expected(rules)
-    seat_of = {strategy: strategy.seat(expected) for strategy in set(strategies)}
+    seat_of = {strategy: strategy.seat(expected) for strategy in dict.fromkeys(strategies)}
     seats = [seat_of[strategy] for strategy in strategies]
     totals = np.zeros((len(seats), len(TALLIED)))
     for batch, first in enumerate(range(0, n_games, BATCH)):
