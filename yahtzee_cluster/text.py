@@ -38,3 +38,8 @@ def rough_size(n_bytes: int) -> str:
     """A size in MB or GB, with two digits or more."""
     unit, size = ("GB", 1 << 30) if n_bytes >= 10 << 30 else ("MB", 1 << 20)
     return f"{n_bytes / size:.{0 if n_bytes >= 10 * size else 1}f} {unit}"
+
+
+def beside_published(value: str | None) -> str:
+    """What stands beside a figure that was published before; nothing where none was."""
+    return f"   published {value}" if value else ""

@@ -9,6 +9,7 @@ from time import perf_counter
 from yahtzee_cluster.commands.flags import add_json
 from yahtzee_cluster.game.rules import load_rules
 from yahtzee_cluster.objectives.expected import solve_expected
+from yahtzee_cluster.text import beside_published
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -45,13 +46,9 @@ def run(options: argparse.Namespace) -> str:
     return "\n".join(
         [
             f"rules      {rules.name}",
-            f"mean       {mean:.4f}{_published(rules.published_mean)}",
-            f"std        {std:.4f}{_published(rules.published_std)}",
+            f"mean       {mean:.4f}{beside_published(rules.published_mean)}",
+            f"std        {std:.4f}{beside_published(rules.published_std)}",
             f"anchors    {len(table.anchors):,} ({table.anchors.n_unmerged:,} with every upper total kept apart)",
             f"elapsed    {elapsed:.3f} s",
         ]
     )
-
-
-def _published(value: str | None) -> str:
-    return f"   published {value}" if value else ""

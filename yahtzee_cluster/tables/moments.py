@@ -13,6 +13,7 @@ from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.objectives.expected import Expected, moments_after, std_of
 from yahtzee_cluster.storage.verification import Judgements
 from yahtzee_cluster.tables.scorecards import MOMENTS, ScorecardTable
+from yahtzee_cluster.text import beside_published
 
 
 class MomentTable(ScorecardTable):
@@ -37,8 +38,8 @@ class MomentTable(ScorecardTable):
         """Mean and standard deviation of the final score, beside those that were published."""
         mean, second = self.moments(self.start)
         return [
-            f"mean       {mean:.4f}{_beside(self.rules.published_mean)}",
-            f"std        {std_of(mean, second):.4f}{_beside(self.rules.published_std)}",
+            f"mean       {mean:.4f}{beside_published(self.rules.published_mean)}",
+            f"std        {std_of(mean, second):.4f}{beside_published(self.rules.published_std)}",
         ]
 
     @property
@@ -56,7 +57,3 @@ class MomentTable(ScorecardTable):
 
         both = zip(MOMENTS, moments(anchor), reference.best_turn(options), strict=True)
         yield from ((f"{anchor}, {name}", stored, judged) for name, stored, judged in both)
-
-
-def _beside(published: str | None) -> str:
-    return f"   published {published}" if published else ""
