@@ -60,11 +60,11 @@ balance: setup ## compare orders and fixed sets by how busy they keep workers; d
 	@$(PERMITTED) $(BIN)/python benchmarks/balance.py
 
 torture: setup ## disturb real runs at random moments, cut the power under others, SEED=… FAULTS=… RUNS=… CUTS=… (40 minutes, 1 GB of memory)
-	@$(BIN)/python tests/campaign.py --seed $(SEED) --faults $(FAULTS) --runs $(RUNS)
-	@$(BIN)/python tests/powercuts.py --seed $(SEED) --cuts $(CUTS)
+	@$(BIN)/python tests/support/campaign.py --seed $(SEED) --faults $(FAULTS) --runs $(RUNS)
+	@$(BIN)/python tests/support/powercuts.py --seed $(SEED) --cuts $(CUTS)
 
 nfs: setup ## disturb runs of three hosts on a real NFS, in a virtual machine, ONLY=… some of them (an hour where it is emulated)
-	@! tools/vm-here.sh || $(BIN)/python tests/nfs.py --only "$(ONLY)"
+	@! tools/vm-here.sh || $(BIN)/python tests/support/nfs.py --only "$(ONLY)"
 
 format: setup ## put the Python sources into their standard form
 	@$(BIN)/ruff check --fix-only --quiet .

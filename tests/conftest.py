@@ -8,6 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from mpi4py import MPI
+from small_games import SMALL
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -17,110 +18,8 @@ from yahtzee_cluster.game.rules import Rules, parse_rules
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("default")
 
-SMALL = {
-    # Bonus and jokers are all within reach in three or four turns.
-    "free": """
-        name = "free"
-        upper_threshold = 6
-        upper_bonus = 7
-        extra_bonus = 9
-        joker = "free"
-        yahtzee = "five"
-        [[category]]
-        name = "ones"
-        face = 1
-        [[category]]
-        name = "twos"
-        face = 2
-        [[category]]
-        name = "house"
-        groups = [3, 2]
-        points = 5
-        joker = true
-        [[category]]
-        name = "five"
-        groups = [5]
-        points = 11
-    """,
-    "forced": """
-        name = "forced"
-        upper_threshold = 9
-        upper_bonus = 4
-        extra_bonus = 6
-        joker = "forced"
-        yahtzee = "five"
-        [[category]]
-        name = "five"
-        groups = [5]
-        points = 8
-        [[category]]
-        name = "ones"
-        face = 1
-        [[category]]
-        name = "threes"
-        face = 3
-        [[category]]
-        name = "long"
-        run = 5
-        points = 12
-        joker = true
-    """,
-    # The ones alone can bring exactly the threshold, and no more; the Yahtzee box never holds points.
-    "exact": """
-        name = "exact"
-        upper_threshold = 5
-        upper_bonus = 5
-        extra_bonus = 4
-        yahtzee = "nothing"
-        [[category]]
-        name = "ones"
-        face = 1
-        [[category]]
-        name = "twos"
-        face = 2
-        [[category]]
-        name = "nothing"
-        groups = [5]
-        points = 0
-    """,
-    "plain": """
-        name = "plain"
-        [[category]]
-        name = "any"
-        points = "sum"
-        [[category]]
-        name = "pairs"
-        groups = [2, 2]
-        distinct = false
-        points = "matching"
-        [[category]]
-        name = "low"
-        faces = [1, 2, 3]
-        points = 3
-    """,
-    "two-sixes": """
-        name = "two-sixes"
-        upper_threshold = 40
-        upper_bonus = 3
-        extra_bonus = 2
-        joker = "free"
-        yahtzee = "five"
-        [[category]]
-        name = "sixes"
-        face = 6
-        [[category]]
-        name = "sixes again"
-        face = 6
-        [[category]]
-        name = "five"
-        groups = [5]
-        points = 1
-    """,
-}
-
-
 ONE_BY_ONE = {
-    *("advice", "balance", "campaign", "cli", "cluster", "frontier", "hosts", "lost"),
+    *("advice", "balance", "campaign", "cli", "run", "frontier", "hosts", "lost"),
     *("messages", "powercuts", "replaced", "slurm", "stopping", "trust", "yahtzee"),
 }
 """What starts many ranks, kills, freezes or cuts them off, or looks at the clock: one such test at a time."""

@@ -16,4 +16,5 @@ else
 fi
 echo "== kernel tests, $mode build"
 PYTHONPATH=$tree YAHTZEE_CLUSTER_EXPECT=$tree "$@" .venv/bin/pytest -q --no-header -p no:cacheprovider -m "not witness and not whole" \
-    tests/test_turn.py tests/test_expected.py tests/test_maxprob.py tests/test_games.py tests/test_statistics.py
+    tests/kernels tests/objectives/test_expected.py tests/objectives/test_probabilities.py \
+    tests/analysis/test_games.py tests/analysis/test_statistics.py

@@ -1,0 +1,215 @@
+"""The report: one page that holds everything, figures as SVG and PNG, tables as CSV."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from shutil import copytree
+from xml.etree import ElementTree
+
+import pytest
+from launch import command, computed
+from small_games import SMALL
+
+from yahtzee_cluster.analysis.forward import compare, play_for_mean
+from yahtzee_cluster.analysis.report import SHEETS
+from yahtzee_cluster.analysis.statistics import percentile, statistics
+from yahtzee_cluster.tables.table import Table
+
+FIGURES = ["boxes", "correlations", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]
+TARGET = 20
+FORMULA = re.compile(r" *[=+@-]|[\t\r]")
+"""How text begins that a spreadsheet computes."""
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    return computed(SMALL["free"], tmp_path_factory.mktemp("report") / "table", "scores")
+
+
+@pytest.fixture(scope="module")
+def written(table: Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report, and where it is."""
+    out = tmp_path_factory.mktemp("out") / "deep" / "report"
+    result = command("report", "--store", table.path, "--for", TARGET, "--out", out)
+    assert (result.returncode, result.stdout) == (0, f"{out / 'index.html'}\n"), result.stderr
+    return out
+
+
+def sheet(written: Path, name: str) -> list[dict[str, str]]:
+    with (written / "tables" / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_tables_hold_what_was_computed(table: Table, written: Path) -> None:
+    """The CSV files have every digit of the curves, moments, covariances and comparisons."""
+    rows = sheet(written, "scores")
+    assert [float(row["p_maxprob"]) for row in rows] == table.curve().tolist()
+    means, deviations = table.score_curve()
+    assert [float(row["mean_of_maxprob"]) for row in rows] == means.tolist()
+    assert [float(row["deviation_of_maxprob"]) for row in rows] == deviations.tolist()
+    games = play_for_mean(table.rules).curve
+    expected = [float(row["p_highest_mean"]) for row in rows]
+    assert expected[: len(games)] == games.tolist()[: len(expected)]
+    found = statistics(table.rules)
+    assert [float(row["mean"]) for row in sheet(written, "boxes")] == found.mean.tolist()
+    covariances = [[float(row[name]) for name in found.names] for row in sheet(written, "covariances")]
+    assert covariances == found.covariance.tolist()
+    by_mean, by_target = compare(TARGET, table)
+    costs = [float(row["cost"]) for row in sheet(written, "comparison")]
+    assert [float(row["cost"]) for row in sheet(written, "costliest")] == [
+        one.cost for both in (by_mean, by_target) for one in both.costliest
+    ]
+    assert costs == [*by_mean.cost.ravel().tolist(), *by_target.cost.ravel().tolist()]
+    assert [int(row["percentile"]) for row in sheet(written, "percentiles")] == [1, 5, 10, 25, 50, 75, 90, 95, 99]
+
+
+def test_figures(written: Path) -> None:
+    """Every figure is there as SVG and as PNG; its axes are labelled."""
+    assert sorted(path.stem for path in (written / "figures").glob("*.svg")) == FIGURES
+    for name in FIGURES:
+        root = ElementTree.parse(written / "figures" / f"{name}.svg").getroot()  # noqa: S314  # made here
+        assert root.tag.endswith("svg")
+        assert (written / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_page_stands_alone(written: Path) -> None:
+    """The page carries its figures and asks for nothing from elsewhere."""
+    page = (written / "index.html").read_text(encoding="utf-8")
+    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert len(sources) == len(FIGURES)
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    assert page.count("<figcaption>") == len(FIGURES)
+    assert "free: exact optimal play" in page
+
+
+def test_page_on_a_phone(written: Path) -> None:
+    """The page is laid out for the width of its screen, and every table scrolls by itself where it is wider."""
+    page = (written / "index.html").read_text(encoding="utf-8")
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
+    assert page.count("<table>") == page.count('<div class="wide" tabindex="0"><table>') == 4
+    assert "<pre" not in page
+
+
+def test_alternatives_do_not_repeat_captions(written: Path) -> None:
+    """Every figure has a text of its own for those who do not see it."""
+    page = (written / "index.html").read_text(encoding="utf-8")
+    alternatives, captions = (set(re.findall(text, page)) for text in ('alt="(.+?)"', "<figcaption>(.+?)<"))
+    assert len(alternatives | captions) == 2 * len(FIGURES)
+
+
+def test_table_of_scores_ends_at_the_highest(tmp_path: Path) -> None:
+    """A small game has a table of scores in small steps, with no scores that cannot be reached."""
+    table = computed(SMALL["free"], tmp_path / "table", "scores", 300)
+    assert command("report", "--store", table.path, "--out", tmp_path).returncode == 0
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    first, *_ = re.findall(r"<table>(.*?)</table>", page, re.DOTALL)
+    listed = [int(score) for score in re.findall(r"<tr><td>(\d+)</td>", first)]
+    highest = max(score for score, chance in enumerate(table.curve()) if chance > 0)
+    assert 10 < len(listed) <= 21
+    assert highest - listed[1] < listed[-1] <= highest
+
+
+def test_same_bytes_again(table: Table, written: Path, tmp_path: Path) -> None:
+    """The same table makes the same report, and an older one may be written over."""
+    for _ in range(2):
+        assert command("report", "--store", table.path, "--for", TARGET, "--out", tmp_path).returncode == 0
+    for path in written.rglob("*.*"):
+        assert path.read_bytes() == (tmp_path / path.relative_to(written)).read_bytes(), path.name
+
+
+def test_the_user_s_own_figures_do_not_matter(table: Table, written: Path, tmp_path: Path) -> None:
+    """However somebody has set up matplotlib, the report is the same."""
+    (tmp_path / "matplotlibrc").write_text("lines.marker: x\nfont.size: 30\n")
+    flags = ["--store", table.path, "--for", TARGET, "--out", tmp_path]
+    assert command("report", *flags, MATPLOTLIBRC=str(tmp_path / "matplotlibrc")).returncode == 0
+    assert (tmp_path / "index.html").read_bytes() == (written / "index.html").read_bytes()
+
+
+def test_short_table(tmp_path: Path) -> None:
+    """A table that ends far below the highest score makes no difference to what does not depend on it."""
+    table = computed(SMALL["free"], tmp_path / "table", "scores", 6)
+    assert command("report", "--store", table.path, "--for", 6, "--out", tmp_path).returncode == 0
+    found = json.loads(command("statistics", "--store", table.path, "--for", 6, "--json").stdout)
+    assert max(found["percentiles"].values()) > 6
+    curve = play_for_mean(table.rules).curve
+    for row in sheet(tmp_path, "percentiles"):
+        assert int(row["score"]) == percentile(curve, int(row["percentile"]) / 100)
+
+
+def test_strange_games(tmp_path: Path) -> None:
+    """Names that mean something to a program that draws, boxes that always bring the same, nothing to gain."""
+    boxes = "".join(f'[[category]]\nname = "{name}"\npoints = 7\n' for name in ("$\\\\frac$", "盒子", "long name" * 20))
+    table = computed('name = "strange"\n' + boxes, tmp_path / "table", "scores")
+    result = command("report", "--store", table.path, "--for", 21, "--out", tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert {row["deviation"] for row in sheet(tmp_path, "boxes")} == {"0.0"}
+    assert {row["variance"] for row in sheet(tmp_path, "boxes")} == {"0.0"}
+    assert sheet(tmp_path, "costliest") == []
+    (tmp_path / "rules.toml").write_text('name = "strange"\n' + boxes)
+    shown = command("statistics", "--rules", tmp_path / "rules.toml").stdout.splitlines()
+    assert shown[6].split() == ["$\\frac$", "7.0000", "0.0000", "0.0000"]
+
+
+def test_no_cell_is_a_formula(tmp_path: Path) -> None:
+    """No cell of any CSV file is text that a spreadsheet computes, whatever boxes are called; names stay readable."""
+    names = ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", " =1", "plain"]
+    boxes = "".join(f'[[category]]\nname = "{name}"\nface = {face}\n' for face, name in enumerate(names, start=1))
+    table = computed('name = "=1+1"\n' + boxes, tmp_path / "table", "scores", 40)
+    assert command("report", "--store", table.path, "--for", 40, "--out", tmp_path).returncode == 0
+    sheets = sorted((tmp_path / "tables").glob("*.csv"))
+    assert [path.stem for path in sheets] == sorted(SHEETS)
+    for path in sheets:
+        with path.open(encoding="utf-8", newline="") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        assert not [cell for cell in cells if FORMULA.match(cell) and (cell in names or not NUMBER.fullmatch(cell))]
+    assert [row["box"].removeprefix("'") for row in sheet(tmp_path, "boxes")] == names
+    assert sheet(tmp_path, "costliest")
+
+
+def test_a_box_called_like_a_bonus(tmp_path: Path) -> None:
+    """Boxes and bonuses add up to the score, whatever they are called."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text(SMALL["free"].replace('name = "house"', 'name = "upper bonus"'))
+    found = json.loads(command("statistics", "--rules", rules, "--json").stdout)
+    assert len(set(found["names"])) == len(found["names"])
+    assert sum(found["means"]) == pytest.approx(found["mean"], rel=1e-12)
+
+
+def test_without_a_comparison(table: Table, written: Path, tmp_path: Path) -> None:
+    """Without a score to compare for, the page has no such figure, and none is left of an older report."""
+    copytree(written, tmp_path, dirs_exist_ok=True)
+    assert command("report", "--store", table.path, "--out", tmp_path).returncode == 0
+    assert not (tmp_path / "figures" / "parting.svg").exists()
+    assert not (tmp_path / "tables" / "comparison.csv").exists()
+    assert "Where the two part" in (written / "index.html").read_text(encoding="utf-8")
+    assert "Where the two part" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_other_pages_stay(table: Table, written: Path, tmp_path: Path) -> None:
+    """A page that is no report is not written over; an older report is."""
+    page = tmp_path / "index.html"
+    page.write_text("<p>What I did on my holidays.</p>")
+    result = command("report", "--store", table.path, "--out", tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == f"yahtzee-cluster: out: {page}: is no report; name another directory with --out\n"
+    assert [*tmp_path.iterdir()] == [page]
+    assert page.read_text() == "<p>What I did on my holidays.</p>"
+    page.write_bytes((written / "index.html").read_bytes())
+    assert command("report", "--store", table.path, "--out", tmp_path).returncode == 0
+
+
+def test_refusals(table: Table, tmp_path: Path) -> None:
+    """A directory that cannot be written, another table, a score beyond it: one line each."""
+    (tmp_path / "file").write_text("")
+    computed(SMALL["free"], tmp_path / "other")
+    for flags, complaint in (
+        (["--store", table.path, "--out", tmp_path / "file"], "name another directory with --out"),
+        (["--store", tmp_path / "other", "--out", tmp_path], "holds maxprob, not the scores of who plays for a need"),
+        (["--store", table.path, "--out", ""], "out: name a directory with --out"),
+        (["--store", table.path, "--out", tmp_path, "--for", 61], "knows how to play for 1 to 60, found 61"),
+    ):
+        refused = command("report", *flags)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
+        assert complaint in refused.stderr

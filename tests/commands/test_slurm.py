@@ -1,0 +1,251 @@
+"""Batch scripts: their text, and what a real Slurm makes of them."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from launch import BESIDE, YACHT_SHA256, YAHT_SHA256
+from mini_slurm import Slurm, lacking, started, wait_for
+
+from yahtzee_cluster.commands.slurm import Needs, Request, clock, doubt, script, seconds, time_s
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = [sys.executable, "-m", "yahtzee_cluster"]
+NEEDS = Needs(threads=1, rank_bytes=384 << 20, makespan_s=300.0, table="table")
+
+
+def directives(text: str) -> dict[str, str]:
+    """What a script asks of Slurm."""
+    lines = [line.removeprefix("#SBATCH --") for line in text.splitlines() if line.startswith("#SBATCH")]
+    return {key: value for key, _, value in (line.partition("=") for line in lines)}
+
+
+# ---------------------------------------------------------------------------------------------------- the text
+
+
+def test_what_is_asked_of_slurm() -> None:
+    """A script asks for memory for all ranks of a node, cores for all their threads, and a warning to the shell."""
+    asked = directives(script(Request("jobs/my.toml", 4, 8, time="1-2"), NEEDS))
+    assert (asked["nodes"], asked["ntasks-per-node"], asked["cpus-per-task"]) == ("4", "8", "1")
+    assert (asked["mem"], asked["time"], asked["job-name"]) == ("3072M", "1-02:00:00", "my")
+    assert (asked["signal"], asked["open-mode"], asked["requeue"]) == ("B:USR1@60", "append", "")
+    one = directives(script(Request("jobs/my.toml", 4, 1), Needs(8, (384 << 20) + 1, 300.0, None)))
+    assert (one["ntasks-per-node"], one["cpus-per-task"], one["mem"]) == ("1", "8", "385M")
+
+
+def test_time_from_the_forecast() -> None:
+    """Unless told, a script asks for four times the forecast and four minutes; too little time is said to be so."""
+    request = Request("jobs/my.toml", 4, 8)
+    assert time_s(request, NEEDS) == 4 * 300 + 240
+    assert doubt(request, NEEDS) is None
+    short = Request("jobs/my.toml", 4, 8, time="5")
+    assert doubt(short, NEEDS) == "--time 5 is less than the forecast of 00:05:00; expect requeues"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("7", 420), ("7:30", 450), ("1:07:30", 4050), ("2-1", 176400), ("2-1:07", 176820), ("2-1:07:30", 176850)],
+)
+def test_times(text: str, expected: int) -> None:
+    """Every form in which Slurm knows times is understood."""
+    assert seconds(text) == expected
+
+
+@given(st.integers(0, 10**7))
+def test_times_come_back(time_s: int) -> None:
+    """A time as it is written is read as the same time."""
+    assert seconds(clock(time_s)) == time_s
+
+
+@given(st.text(min_size=1))
+def test_any_name_of_a_job(name: str) -> None:
+    """Whatever a file is called, it reaches the run as one word, and Slurm as a plain name on one line."""
+    assume(name.isprintable())
+    text = script(Request(f"jobs/{name}", 2, 2, store=name, site=name), NEEDS)
+    (run,) = [line for line in text.splitlines() if line.startswith("srun ")]
+    assert shlex.split(run)[6:10] == ["--job", f"jobs/{name}", "--store", name]
+    assert re.fullmatch(r"[A-Za-z0-9._-]+", directives(text)["job-name"])
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "slurm").glob("maxprob-*.sh")), ids=lambda path: path.stem)
+def test_scripts_are_what_is_printed(path: Path) -> None:
+    """Every script under slurm/ is what the command in it prints."""
+    command = re.search(r"^# Printed by: yahtzee-cluster (.*)$", path.read_text(), re.MULTILINE)
+    assert command
+    printed = subprocess.run(
+        [*PROGRAM, *shlex.split(command[1])], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True
+    )
+    assert (printed.stdout, printed.stderr) == (path.read_text(), "")
+
+
+REFUSED = {
+    "nodes": (["--nodes", "0"], "--nodes: expected a whole number from 1 to 1000000, found 0"),
+    "ranks": (["--ranks-per-node", "0"], "--ranks-per-node: expected a whole number from 1 to 1000000, found 0"),
+    "threads": (["--threads", "0"], "--threads: expected a whole number from 1 to 1000000, found 0"),
+    "time": (["--time", "soon"], "--time: expected minutes, HH:MM:SS or D-HH:MM:SS, found 'soon'"),
+    "short time": (["--time", "2"], "--time: expected at least 00:03:00, since the warning may come 00:02:00 before"),
+    "job": (["--job", "none.toml"], "none.toml: cannot be read: No such file or directory"),
+    "name": (["--store", "a\n#SBATCH --nodes=9"], "--store: expected a name of printable characters, found 'a\\n#SB"),
+    "site": (["--site", "none.sh"], "none.sh: no such site file here; stand in the checkout, or name one with --site"),
+    "cache": (["--job", "small.toml"], "no G makes it fit, and none needs less than --cache 1MB"),
+    "submit": (
+        ["--submit"],
+        "--submit: no sbatch on PATH; submit where Slurm is, or without --submit print the script",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_refusals(name: str, tmp_path: Path) -> None:
+    """Bad input is one line that says what was expected, and code 2."""
+    flags, expected = REFUSED[name]
+    (tmp_path / "job.toml").write_text('rules = "yacht"\n')
+    (tmp_path / "small.toml").write_text('rules = "yacht"\ncache = "1KB"\n')
+    (tmp_path / "site.sh").touch()
+    known = ["--job", "job.toml", "--nodes", "2", "--ranks-per-node", "2", "--site", "site.sh"]
+    result = subprocess.run(
+        [*PROGRAM, "slurm", *known, *flags], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert expected in result.stderr
+
+
+# ------------------------------------------------------------------------------------------------- a real Slurm
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    """A cluster of four nodes."""
+    if reason := lacking():
+        pytest.skip(reason)
+    if not BESIDE.exists():
+        pytest.skip("the site file of the checkout is for the MPICH that `make setup` brings")
+    with started(tmp_path_factory.mktemp("slurm")) as slurm:
+        yield slurm
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A directory that has of the checkout what batch scripts need."""
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "slurm").symlink_to(ROOT / "slurm")
+    (tmp_path / "yacht.toml").write_text('rules = "yacht"\ntarget = 300\nG = 3\n')
+    (tmp_path / "yaht.toml").write_text('rules = "yaht"\ntarget = 800\nG = 6\n')
+    return tmp_path
+
+
+def submitted(slurm: Slurm, place: Path, *flags: object) -> str:
+    """The number of a job that the program submitted."""
+    return slurm.run(*PROGRAM, "slurm", "--nodes", 2, *flags, "--submit", cwd=place)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--ranks-per-node", 2], ["--ranks-per-node", 2, "--launcher", "mpirun"], ["--ranks-per-node", 1, "--threads", 2]],
+)
+def test_submitted(flags: list[object], slurm: Slurm, checkout: Path) -> None:
+    """A submitted job finds all its ranks by either launcher, and computes the same table as without Slurm."""
+    number = submitted(slurm, checkout, "--job", "yacht.toml", *flags)
+    job = slurm.ended(number)
+    log = (checkout / f"yacht-{number}.log").read_text()
+    assert (job["JobState"], job["Restarts"]) == ("COMPLETED", "0"), log
+    assert f"ranks={4 if flags[1] == 2 else 2} threads={2 if flags[1] == 1 else 1} " in log
+    assert f"sha256     {YACHT_SHA256}" in log
+    assert (checkout / "runs" / "yacht-maxprob-300-G3").is_dir()
+
+
+def test_warned_and_resumed(slurm: Slurm, checkout: Path) -> None:
+    """Warned in the middle, a job is requeued and computes what is missing, nothing twice, and the hash is the same."""
+    kept, numbers = {}, {}
+    for launcher in ("srun", "mpirun"):
+        flags = ["--job", "yaht.toml", "--ranks-per-node", 2, "--launcher", launcher, "--store", launcher]
+        numbers[launcher] = submitted(slurm, checkout, *flags)
+        wait_for(partial(half_done, checkout / launcher), lambda: slurm.run("squeue"))
+        slurm.run("scancel", "--batch", "--signal=USR1", numbers[launcher])  # what Slurm does when time runs out
+        slurm.until(numbers[launcher], "PENDING")
+        kept[launcher] = committed(checkout / launcher)
+    for launcher, number in numbers.items():
+        job = slurm.ended(number)
+        log = (checkout / f"yaht-{number}.log").read_text()
+        assert (job["JobState"], job["Restarts"]) == ("COMPLETED", "1"), log
+        assert "exit code 75: requeued, to go on from there" in log
+        assert f"sha256     {YAHT_SHA256}\nclasses    512, {512 - len(kept[launcher])} computed now" in log
+        assert 30 < len(kept[launcher]) < 512
+        assert kept[launcher].items() <= committed(checkout / launcher).items()
+
+
+def half_done(table: Path) -> bool:
+    """Whether some classes are there."""
+    return len(committed(table)) > 30
+
+
+def committed(table: Path) -> dict[str, int]:
+    """The classes of a table that are there, and when each was written."""
+    return {path.name: path.stat().st_mtime_ns for path in (table / "classes").glob("*-*")}
+
+
+def test_requeued_or_not(slurm: Slurm, checkout: Path) -> None:
+    """Wrong usage is not tried again, a failure three times, and what was cancelled stays so though its run stopped."""
+    # As soon as one rank has failed, srun ends the other, which would leave with a code of its own: both reach the end.
+    together = "trap '' TERM; touch $0.$SLURM_PROCID; until [ -e $0.0 ] && [ -e $0.1 ]; do sleep 0.05; done; exit"
+    ends = {
+        "wrong": f"{together} 2",
+        "fails": f"{together} 1",
+        "cancelled": "trap 'exit 75' TERM USR1; touch begun; sleep 60 & wait",
+    }
+    numbers = {}
+    for name, commands in ends.items():
+        (checkout / f"{name}.program").write_text(f"#!/bin/bash\n{commands}\n")
+        (checkout / f"{name}.program").chmod(0o755)
+        (checkout / f"{name}.sh").write_text(f"PYTHON=./{name}.program\n")
+        flags = ["--job", "yacht.toml", "--ranks-per-node", 1, "--site", f"{name}.sh"]
+        numbers[name] = submitted(slurm, checkout, *flags)
+    slurm.until(numbers["cancelled"], "RUNNING")
+    wait_for((checkout / "begun").exists, lambda: slurm.run("squeue"))
+    slurm.run("scancel", numbers["cancelled"])
+    states = {name: slurm.ended(number) for name, number in numbers.items()}
+    found = {name: (job["JobState"], job["Restarts"]) for name, job in states.items()}
+    logs = [path.read_text() for path in sorted(checkout.glob("yacht-*.log"))]
+    assert found == {"wrong": ("FAILED", "0"), "fails": ("FAILED", "3"), "cancelled": ("CANCELLED", "0")}, logs
+    assert (states["wrong"]["ExitCode"], states["fails"]["ExitCode"]) == ("2:0", "1:0")
+
+
+def test_chain(slurm: Slurm, checkout: Path) -> None:
+    """The chain plans, solves, verifies and reports, one after the other, under names with blanks and quotes too."""
+    (checkout / "a job's.toml").write_text('rules = "yacht"\ntarget = 300\n')
+    said = slurm.run("slurm/chain.sh", "a job's.toml", "a table's", 2, 2, cwd=checkout)
+    numbers = dict(step.split() for step in said.split(", "))
+    assert list(numbers) == ["plan", "solve", "verify", "report"]
+    jobs = [slurm.ended(number) for number in numbers.values()]
+    assert [job["JobState"] for job in jobs] == ["COMPLETED"] * 4
+    assert all(job["EndTime"] <= after["StartTime"] for job, after in pairwise(jobs))
+    logs = {name: (checkout / f"{name}-{number}.log").read_text() for name, number in numbers.items()}
+    assert "Advised: --G 3" in logs["plan"]
+    assert "classes    80, 80 computed now" in logs["solve"]
+    assert "classes    80 of 80 there, all sound" in logs["verify"]
+    assert f"sha256     {YACHT_SHA256}\nclasses    80, all there already" in logs["report"]
+
+
+def test_chain_ends_where_it_fails(slurm: Slurm, checkout: Path) -> None:
+    """Where a step fails, those that wait for it are not left in the queue; what cannot work is refused at once."""
+    slurm.run(
+        sys.executable, "-m", "yahtzee_cluster.run", "--rules", "yaht", "--target", 9, "--store", checkout / "other"
+    )
+    said = slurm.run("slurm/chain.sh", "yacht.toml", "other", 1, 1, cwd=checkout)
+    numbers = dict(step.split() for step in said.split(", "))
+    states = [slurm.ended(number)["JobState"] for number in numbers.values()]
+    assert states == ["COMPLETED", "FAILED", "CANCELLED", "CANCELLED"]
+    refused = subprocess.run(
+        ["slurm/chain.sh", "none.toml", "table", "2", "2"],
+        cwd=checkout, env=slurm.environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "yahtzee-cluster: none.toml: cannot be read: No such file or directory\n"

@@ -1,0 +1,102 @@
+"""The scores that games can have by the time they come to a scorecard: small games played out, large ones by lot."""
+
+from dataclasses import replace
+from random import Random
+from typing import get_args
+
+import pytest
+from small_games import SMALL
+
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game import reference
+from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.dice import ROLLS
+from yahtzee_cluster.game.possible_scores import check_score, leads, scores_so_far
+from yahtzee_cluster.game.rules import Joker, Rules, load_rules, parse_rules, preset_names
+
+# Jokers in a lower box, which may be worth any dice, and upper boxes that may have other faces than their own.
+THREE_ABOVE = """
+    name = "three above"
+    upper_threshold = 13
+    upper_bonus = 7
+    extra_bonus = 100
+    joker = "forced"
+    yahtzee = "five"
+    [[category]]
+    name = "five"
+    groups = [5]
+    points = 11
+    [[category]]
+    name = "triple"
+    groups = [3]
+    points = "sum"
+    [[category]]
+    name = "ones"
+    face = 1
+    [[category]]
+    name = "twos"
+    face = 2
+    [[category]]
+    name = "sixes"
+    face = 6
+"""
+GAMES = {**SMALL, "three above": THREE_ABOVE}
+
+
+def all_games(rules: Rules) -> dict[reference.Anchor, set[int]]:
+    """Every state between turns that some game comes to, and the scores that games have there."""
+    found: dict[reference.Anchor, set[int]] = {}
+    layer: dict[reference.Anchor, set[int]] = {(rules.all_free, 0, False): {0}}
+    while layer:
+        found |= layer
+        before, layer = layer, {}
+        for (free, upper, chip), scores in before.items():
+            plays = {play for roll in ROLLS for play in rules.plays(free, chip, roll)}
+            for after, points in (reference.after(rules, free, upper, play) for play in plays):
+                layer.setdefault(after, set()).update(score + points for score in scores)
+    return found
+
+
+@pytest.mark.parametrize("joker", get_args(Joker))
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_all_games_of_small_rule_sets(name: str, joker: Joker) -> None:
+    """At every scorecard of a small game, under each joker rule, the scores are those that some game has there."""
+    rules = parse_rules(GAMES[name], name)
+    rules = replace(rules, joker=joker) if rules.yahtzee else rules
+    anchors, decided = Anchors(rules), dict[tuple[int, bool], set[int]]()
+    for (free, upper, chip), scores in all_games(rules).items():
+        assert scores_so_far(anchors, Anchor(free, upper, chip)) == tuple(sorted(scores))
+        if anchors.lane(free, upper) == 0:
+            decided.setdefault((free, chip), set()).update(scores)
+    for (free, chip), scores in decided.items():
+        assert scores_so_far(anchors, Anchor(free, None, chip)) == tuple(sorted(scores))
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_games_by_lot(name: str) -> None:
+    """No score that a game of a built-in rule set has is refused, with many Yahtzees among the dice."""
+    rules, random = load_rules(name), Random(name)
+    anchors = Anchors(rules)
+    for _ in range(12):
+        anchor, score = (rules.all_free, 0, False), 0
+        while anchor[0]:
+            roll = random.choice(ROLLS) if random.random() < 0.5 else (random.randrange(1, 7),) * 5
+            anchor, points = reference.after(
+                rules, anchor[0], anchor[1], random.choice(rules.plays(anchor[0], anchor[2], roll))
+            )
+            score += points
+            if anchor[0].bit_count() in {0, 1, 5, 9}:
+                check_score(anchors, Anchor(*anchor), score)
+
+
+def test_nearest_scores() -> None:
+    """What no game has is refused with the scores around it that some game has."""
+    anchors = Anchors(load_rules("yahtzee"))
+    aces_and_house = Anchor(8191 ^ 0b1_0000_0001, 3, False)
+    assert scores_so_far(anchors, aces_and_house) == (3, 28)
+    for score, nearest in ((-1, "least is 3"), (2, "least is 3"), (4, "nearest are 3 and 28"), (29, "most is 28")):
+        with pytest.raises(UsageError, match=f"score so far: no game has {score} points here; the {nearest}"):
+            check_score(anchors, aces_and_house, score)
+    assert leads(anchors, aces_and_house, Anchor(8191 ^ 1, 2, False)) == [1, 26]
+    with pytest.raises(UsageError, match="cannot bring an upper total of 6"):
+        scores_so_far(anchors, Anchor(8191 ^ 1, 6, False))
