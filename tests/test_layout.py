@@ -92,6 +92,17 @@ def test_every_module_has_a_room() -> None:
         assert docstring.count("\n") == 0 or room == "kernels", room
 
 
+MOST_LINES = 400
+
+
+def test_files_are_short() -> None:
+    """No source file of the package has more lines than MOST_LINES; nor has a kernel."""
+    kernels = (ROOT / "kernels").glob("*.p[yx]*")
+    lengths = {path: len(path.read_text().splitlines()) for path in [*kernels, *(path for _, path in modules())]}
+    assert len(lengths) > 100
+    assert {path.name: n for path, n in lengths.items() if n > MOST_LINES} == {}
+
+
 def test_rooms_import_what_they_may() -> None:
     """No module imports from a room that its own may not know, anywhere in its code."""
     for room, path in modules():
