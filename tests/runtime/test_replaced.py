@@ -18,12 +18,12 @@ from launch import (
     MPIRUN,
     YAHT,
     YAHT_SHA256,
-    Job,
     calling,
     descendants,
     is_there,
     n_classes,
     signal_to,
+    slow,
     started,
 )
 from logged_disk import served
@@ -31,37 +31,6 @@ from logged_disk import served
 RUN = [sys.executable, "-m", "yahtzee_cluster.run"]
 GAME = ["--rules", "yaht", "--objective", "utility", "--G", "0", "--json"]
 OLD, NEW = [*GAME, "--goal", "power:0.5"], [*GAME, "--goal", "power:2"]
-SLOW = """
-import os, sys, time
-from yahtzee_cluster import run
-from yahtzee_cluster.runtime import command
-from yahtzee_cluster.objectives.utility import Utility
-
-slow_s = float(sys.argv.pop(1))
-solver = Utility.solver
-
-def slow_solver(problem):
-    solve = solver(problem)
-    def slow(block, below):
-        solve(block, below)
-        if block.subsets[0].bit_count() == 3:
-            print("slow", os.getpid(), file=sys.stderr, flush=True)
-            time.sleep(slow_s)
-    return slow
-
-Utility.solver = slow_solver
-command.run(run.COMMAND)
-"""
-
-
-def slow(seconds: float, *flags: object) -> list[object]:
-    """The command, which takes so long for one class in the middle of the table."""
-    return [sys.executable, "-c", SLOW, seconds, *flags]
-
-
-def is_slow(job: Job) -> bool:
-    """Whether it has come to that class."""
-    return "slow" in job.stderr.read_text()
 
 
 def wait_for(fact: Callable[[], bool], seconds: float = 30) -> None:
@@ -111,7 +80,7 @@ def test_a_worker_that_outlives_its_run(
     """
     table = tmp_path / "table"
     with started([MPIRUN, "-n", "3", *slow(2, *OLD, "--lease", 4, "--store", table)]) as old:
-        old.wait_until(lambda: is_slow(old))
+        old.wait_until(old.is_slow)
         worker = int(re.findall(r"slow (\d+)", old.stderr.read_text())[0])
         guard = next(guard for rank, guard in old.guards.items() if old.ranks[rank] == worker)
         signal_to(worker, signal.SIGSTOP)
@@ -126,7 +95,7 @@ def test_a_worker_that_outlives_its_run(
                 assert not (table / "classes").exists() or n_classes(table) == before
                 return
             with started([MPIRUN, "-n", "2", *slow(2, *after, "--store", table)]) as new:
-                new.wait_until(lambda: is_slow(new))
+                new.wait_until(new.is_slow)
                 signal_to(worker, signal.SIGCONT)
                 result = new.end(90)
             assert result.returncode == 0, result.stderr
@@ -146,7 +115,7 @@ def test_a_run_whose_table_is_replaced(launcher: list[str], references: Path, tm
     """A run whose directory is removed ends with one line within seconds, and the one that takes its place is right."""
     table = tmp_path / "table"
     with started([*launcher, *slow(20, *OLD, "--store", table)]) as old:
-        old.wait_until(lambda: is_slow(old))
+        old.wait_until(old.is_slow)
         shutil.rmtree(table)
         removed = time.monotonic()
         with started([*launcher, *slow(3, *NEW, "--store", table)]) as new:
@@ -186,7 +155,7 @@ def test_a_run_that_is_replaced_while_it_begins(launcher: list[str], references:
     """A run whose directory is removed before its table is begun changes nothing in the one that is there by then."""
     table = tmp_path / "table"
     with started([*launcher, sys.executable, "-c", SLOW_TO_BEGIN, *OLD, "--store", table]) as old:
-        old.wait_until(lambda: is_slow(old))
+        old.wait_until(old.is_slow)
         shutil.rmtree(table)
         subprocess.run([*RUN, *NEW, "--store", str(table)], check=True, timeout=60, capture_output=True)
         ended = old.end(60)
@@ -202,7 +171,7 @@ def test_a_death_in_another_run(tmp_path: Path) -> None:
     """A rank of an old run that dies while a new one goes on takes nobody of the new one with it."""
     table = tmp_path / "table"
     with started([MPIRUN, "-n", "3", *slow(60, *OLD, "--store", table)]) as old:
-        old.wait_until(lambda: is_slow(old))
+        old.wait_until(old.is_slow)
         worker = int(re.findall(r"slow (\d+)", old.stderr.read_text())[0])
         rank = next(rank for rank, pid in old.ranks.items() if pid == worker)
         guard = old.guards[rank]
@@ -211,7 +180,7 @@ def test_a_death_in_another_run(tmp_path: Path) -> None:
             signal_to(pid, signal.SIGKILL)
         command = [MPIRUN, "-disable-auto-cleanup", "-n", "3", *slow(3, *OLD, "--store", table)]
         with started(command) as new:
-            new.wait_until(lambda: is_slow(new))
+            new.wait_until(new.is_slow)
             signal_to(worker, signal.SIGKILL)
             wait_for(lambda: not is_there(guard))
             result = new.end(60)
@@ -270,7 +239,7 @@ def on_a_disk_that_stops(folder: Path, away_s: float, timeout_s: int) -> subproc
         table = disk / "table"
         flags = [*OLD, "--lease", "2", "--disk-timeout", timeout_s, "--store", table]
         with started([MPIRUN, "-n", "3", *slow(1, *flags)]) as job:
-            job.wait_until(lambda: is_slow(job))
+            job.wait_until(job.is_slow)
             signal_to(server, signal.SIGSTOP)
             try:
                 job.wait_until(lambda: "not answered for" in job.stderr.read_text())

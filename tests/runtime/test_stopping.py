@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch import IS_HYDRA, MPIRUN, YAHT, Job, finished, n_classes, signal_to, started
+from launch import IS_HYDRA, MPIRUN, YAHT, Job, finished, n_classes, signal_to, slow, started
 
 from yahtzee_cluster.errors import StoppedError
 from yahtzee_cluster.runtime.signals import HYDRA, StopRequest
@@ -81,29 +81,6 @@ def test_one_process_stops_on_request(signum: int, whole: str, tmp_path: Path) -
     assert (resumed["table_sha256"], resumed["classes_computed"]) == (whole, resumed["classes"] - there)
 
 
-SLOW = """
-import sys, time
-from yahtzee_cluster import run
-from yahtzee_cluster.runtime import command
-from yahtzee_cluster.objectives.probabilities import MaxProb
-
-slow_s = float(sys.argv.pop(1))
-solver = MaxProb.solver
-
-def slow_solver(problem):
-    solve = solver(problem)
-    def slow(block, below):
-        solve(block, below)
-        if block.subsets[0].bit_count() == 3:
-            print("slow", file=sys.stderr, flush=True)
-            time.sleep(slow_s)
-    return slow
-
-MaxProb.solver = slow_solver
-raise SystemExit(command.main(run.COMMAND))
-"""
-
-
 @pytest.mark.parametrize("n_ranks", [1, 3])
 @pytest.mark.parametrize(("slow_s", "in_time"), [(1.5, True), (60, False)])
 def test_grace(n_ranks: int, slow_s: float, in_time: bool, tmp_path: Path) -> None:
@@ -111,8 +88,8 @@ def test_grace(n_ranks: int, slow_s: float, in_time: bool, tmp_path: Path) -> No
     table = tmp_path / "table"
     flags = ["--rules", "yaht", "--G", "0", "--grace", "10" if in_time else "1", "--store", table]
     launcher = [MPIRUN, "-n", n_ranks] if n_ranks > 1 else []
-    with started([*launcher, sys.executable, "-c", SLOW, slow_s, *flags]) as job:
-        job.wait_until(lambda: "slow" in job.stderr.read_text())
+    with started([*launcher, *slow(slow_s, *flags)]) as job:
+        job.wait_until(job.is_slow)
         before, asked = n_classes(table), time.monotonic()
         signal_to(job.ranks[0] if n_ranks > 1 else job.pid, signal.SIGTERM)
         result = job.end(30)

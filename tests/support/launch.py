@@ -74,6 +74,11 @@ def calling(function: Callable[..., None], *arguments: object) -> list[str]:
     return [sys.executable, "-c", program, str(file.parent), str(SUPPORT), *map(str, arguments)]
 
 
+def slow(seconds: float, *flags: object) -> list[object]:
+    """The job, which takes so much longer for each class of three elements; it says when it has come to one."""
+    return [sys.executable, SUPPORT / "slow.py", seconds, *flags]
+
+
 def setup_of(problem: Recurrence, store: Store, cache_bytes: int = LARGE, n_threads: int = 1) -> Setup:
     """What a worker needs to compute a table."""
     return Setup(problem, store.partition.fixed, store.path, cache_bytes, n_threads, lease_s=30, disk_timeout_s=300)
@@ -160,6 +165,10 @@ class Job:
             assert time.monotonic() < deadline, self.stderr.read_text()
             time.sleep(0.005)
         return True
+
+    def is_slow(self) -> bool:
+        """Whether a job made by `slow` has come to a class that takes longer."""
+        return "slow" in self.stderr.read_text()
 
     def end(self, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
         """Wait for its end."""
