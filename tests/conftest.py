@@ -13,13 +13,14 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 import yahtzee_cluster
+from yahtzee_cluster.engine.schedule import Event, Instruction, Schedule
 from yahtzee_cluster.game.rules import Rules, parse_rules
 
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("default")
 
 ONE_BY_ONE = {
-    *("advice", "balance", "campaign", "cli", "run", "frontier", "hosts", "lost"),
+    *("advice", "balance", "campaign", "cli", "run", "kept_frontier", "hosts", "lost"),
     *("messages", "powercuts", "replaced", "slurm", "stopping", "trust", "yahtzee"),
 }
 """What starts many ranks, kills, freezes or cuts them off, or looks at the clock: one such test at a time."""
@@ -62,6 +63,19 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 @pytest.fixture(params=sorted(SMALL))
 def small_rules(request: pytest.FixtureRequest) -> Rules:
     return parse_rules(SMALL[request.param], source="test")
+
+
+@pytest.fixture(autouse=True)
+def _valid_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the invariants of every schedule after each event that it handles in this process."""
+    handle = Schedule.handle
+
+    def handle_and_validate(schedule: Schedule, event: Event) -> list[Instruction]:
+        instructions = handle(schedule, event)
+        schedule.validate()
+        return instructions
+
+    monkeypatch.setattr(Schedule, "handle", handle_and_validate)
 
 
 @pytest.fixture(scope="session", autouse=True)

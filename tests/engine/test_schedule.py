@@ -135,7 +135,6 @@ def drive(schedule: Schedule, n_workers: int, random: Random) -> Iterator[tuple[
         for said in schedule.handle(event):
             yield account, said
             account.note(said)
-        schedule.validate()
         yield account, None
 
 
@@ -228,7 +227,6 @@ def test_schedule_of_a_table(partition: Partition, n_workers: int) -> None:
     complete = Schedule.of(partition, partition.classes)
     assert complete.finished
     assert [said for worker in range(n_workers) for said in complete.handle(Joined(worker))] == []
-    complete.validate()
 
 
 def test_no_more_compute_than_there_are_cores() -> None:
@@ -240,7 +238,6 @@ def test_no_more_compute_than_there_are_cores() -> None:
     pending = deque(instruction for event in joined for instruction in schedule.handle(event))
     most: Counter[str] = Counter()
     while pending:
-        schedule.validate()
         now = Counter(schedule.host[worker] for worker in schedule.computing)
         most |= now
         assert now["a"] <= 1

@@ -1,31 +1,28 @@
-"""The planner: the thesis' model, the true sizes, and the simulated schedule."""
+"""The planner's command: the thesis' model, the true sizes and the simulated schedule side by side."""
 
 import json
 import subprocess
 import sys
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import YACHT
 from small_games import SMALL
-from toy import Tours
 
 from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine import fixed_set
-from yahtzee_cluster.engine.fixed_set import Scales, needed_bytes, smallest_that_fits
-from yahtzee_cluster.engine.partition import ClassId, Partition
-from yahtzee_cluster.engine.recurrence import Block, Recurrence
-from yahtzee_cluster.engine.simulator import Costs, advise, simulate
-from yahtzee_cluster.game.rules import load_rules, parse_rules
+from yahtzee_cluster.engine.fixed_set import Scales, smallest_that_fits
+from yahtzee_cluster.engine.partition import ClassId
+from yahtzee_cluster.engine.recurrence import Block
+from yahtzee_cluster.engine.simulator import Costs
+from yahtzee_cluster.game.rules import parse_rules
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.runtime import planner
 from yahtzee_cluster.runtime.planner import as_text, calibrate, make_plan
 from yahtzee_cluster.storage.store import Store
 
-YACHT = MaxProb(load_rules("yacht"), 300)
-YAHTZEE = MaxProb(load_rules("yahtzee"), 800)
 TWO = Race(parse_rules(SMALL["free"], "test"))
 
 
@@ -73,98 +70,6 @@ def test_scaling() -> None:
     refused = plan(*flags, "--scaling", "--cache", "100KB")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "--cache 100KB is too small for |G| = 3" in refused.stderr
-
-
-@pytest.mark.parametrize("problem", [YACHT, TWO, Tours(harbour_first=True)], ids=["one", "two players", "tours"])
-def test_weights_are_counted_right(problem: Recurrence) -> None:
-    """What scales say of a fixed set is what its classes and their dependencies add up to."""
-    scales, everything = Scales(problem), (1 << len(problem.element_names)) - 1
-    for fixed in (0, 0b1, everything & 0b1011_0000_0110, everything):
-        partition = problem.partition(fixed)
-        sizes = partition.n_values
-        reads = {cls: sum(sizes[other] for other in partition.dependencies(cls)) for cls in sizes}
-        weight = scales.weigh(fixed)
-        assert weight.n_classes == len(partition.classes)
-        assert weight.largest_class == max(sizes.values())
-        assert weight.held == max(sizes[cls] + reads[cls] for cls in sizes)
-        assert weight.read == sum(reads.values())
-        assert weight.chain == longest_chain(partition)
-    assert scales.n_values == sum(problem.partition(0).n_values.values())
-
-
-def longest_chain(partition: Partition) -> int:
-    """The most values in a chain of classes that read each other."""
-    chain: dict[int, int] = {}
-    for cls, n_values in partition.n_values.items():
-        chain[cls] = n_values + max((chain[other] for other in partition.dependencies(cls)), default=0)
-    return max(chain.values())
-
-
-def test_picked_sets_are_nearly_the_best() -> None:
-    """Of all sets of 5 none has a shorter chain, and none needs 2 % less memory; of 3, none is better by 1 % in both.
-
-    The best by memory alone keeps an eighth less workers busy.
-    """
-    scales = Scales(YAHTZEE)
-    for n_fixed in (3, 5):
-        found = [scales.weigh(sum(1 << a for a in chosen)) for chosen in combinations(range(13), n_fixed)]
-        picked = scales.weigh(scales.pick(n_fixed))
-        assert picked.held * picked.chain <= 1.02 * min(weight.held * weight.chain for weight in found)
-    assert picked.chain == min(weight.chain for weight in found)
-    least = min(found, key=lambda weight: weight.held)
-    assert picked.held <= 1.02 * least.held
-    assert picked.chain <= 0.88 * least.chain
-
-
-def test_both_players_alike() -> None:
-    """Of two or six elements that are picked for two players of Yacht, each has the same categories."""
-    problem = Race(load_rules("yacht"))
-    scales, n = Scales(problem), len(problem.element_names) // 2
-    for n_fixed in (2, 6):
-        picked = scales.pick(n_fixed)
-        assert picked >> n == picked & (1 << n) - 1
-
-
-def test_smallest_that_fits() -> None:
-    """The smallest size that fits does fit, the next smaller one does not, and too small a cache fits nothing."""
-    scales = Scales(YAHTZEE)
-    for megabytes in (4, 64, 256, 1024):
-        smallest = smallest_that_fits(YAHTZEE, scales, megabytes << 20)
-        assert smallest is not None
-        assert needed_bytes(YAHTZEE.partition(scales.pick(smallest))) <= megabytes << 20
-        if smallest:
-            assert needed_bytes(YAHTZEE.partition(scales.pick(smallest - 1))) > megabytes << 20
-    assert smallest_that_fits(YAHTZEE, scales, 1 << 20) is None
-    assert advise(YAHTZEE, scales, 1 << 20, 2) is None
-
-
-def test_simulated_runs_keep_the_laws() -> None:
-    """No run is shorter than its work on all cores or than its longest chain; one worker is never idle for long."""
-    costs = Costs()
-    partition = YAHTZEE.partition(Scales(YAHTZEE).pick(5))
-    sizes = partition.n_values
-    chain: dict[int, float] = {}
-    for cls in partition.classes:
-        below = max((chain[other] for other in partition.dependencies(cls)), default=0.0)
-        chain[cls] = below + sizes[cls] * costs.value_s
-    makespans = []
-    for n_workers in (1, 2, 4, 15, 1023):
-        forecast = simulate(partition, n_workers, 256 << 20, costs)
-        assert forecast.computing_s >= sum(sizes.values()) * costs.value_s
-        assert forecast.makespan_s >= max(forecast.computing_s / n_workers, *chain.values())
-        assert 0 < forecast.efficiency <= 1
-        makespans.append(forecast.makespan_s)
-    assert makespans == sorted(makespans, reverse=True)
-    assert simulate(partition, 1, 256 << 20, costs).efficiency > 0.95
-    assert simulate(partition, 2, 256 << 20, costs).efficiency > 0.95
-
-
-def test_a_larger_cache_reads_less() -> None:
-    """With room for everything nothing is read by a single worker; with the least, much is read again."""
-    partition = YACHT.partition(0b1111)
-    least = needed_bytes(partition)
-    assert simulate(partition, 1, 1 << 40).bytes_read == 0
-    assert simulate(partition, 1, least).bytes_read > 8 * sum(partition.n_values.values())
 
 
 def test_calibration_and_figure(tmp_path: Path) -> None:
@@ -240,23 +145,3 @@ def test_calibration_writes_no_more_than_it_should(monkeypatch: pytest.MonkeyPat
         calibrate(MaxProb(TWO.rules, 60), Job(store=str(tmp_path / "table")))
         assert len(written[-1]) == n_subsets
         assert n_subsets == 1 or len(written[-1].values) <= most
-
-
-def test_between_the_bounds() -> None:
-    """With nothing but computing to do, no run is better than its longest chain allows, nor worse than any order is."""
-    computing_only = Costs(1e-7, 0.0, 0.0, 0.0, float("inf"), float("inf"))
-    for n_fixed in (2, 5):
-        partition = YAHTZEE.partition(Scales(YAHTZEE).pick(n_fixed))
-        busy = sum(partition.n_values.values()) / longest_chain(partition)
-        for n_workers in (1, 2, 3, 4, 8, 15, 20, 63):
-            efficiency = simulate(partition, n_workers, 1 << 40, computing_only).efficiency
-            assert 1 / (1 + (n_workers - 1) / busy) <= efficiency * (1 + 1e-9)
-            assert efficiency <= min(1, busy / n_workers) * (1 + 1e-9)
-
-
-def test_more_workers_than_classes() -> None:
-    """A million workers are simulated as soon as done as a few, and are no faster than one for each class."""
-    partition = Tours().partition(0b11)
-    many, enough = (simulate(partition, n, 1 << 24) for n in (1_000_000, len(partition.classes)))
-    assert many.makespan_s == enough.makespan_s
-    assert many.cores == 1_000_000
