@@ -1,1 +1,1 @@
-"""Decides what is computed where and when: pure state machines, without clock, disk, threads or MPI."""
+"""Partition, schedule and cache of a run, as pure state machines: no clock, disk, threads or MPI."""

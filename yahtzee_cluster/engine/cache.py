@@ -1,7 +1,7 @@
-"""What a worker keeps in memory, bounded in bytes: the account, not the memory itself.
+"""The cache of a worker, bounded in bytes. This is the bookkeeping only; it does not hold the values.
 
-Room is taken before a class is read or computed, so that the bound holds meanwhile.
-What somebody still needs is *held*; everything else goes when room is wanted, the longest unused first.
+Space is reserved before a class is read or computed, so that the bound holds at all times.
+Classes in use are pinned (`hold`, `let_go`); the others are evicted when space is needed, least recently used first.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ PAGE_BYTES = 4096
 
 
 def size_of(n_values: int) -> int:
-    """How many bytes so many values take: whole pages, and never none."""
+    """Memory that a class of `n_values` values takes: whole pages, at least one."""
     return max(1, -(-8 * n_values // PAGE_BYTES)) * PAGE_BYTES
 
 
 class Cache:
-    """Which classes are in memory, and how much of it each takes."""
+    """The classes in memory with their sizes; a class may be pinned several times."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
@@ -33,7 +33,7 @@ class Cache:
         return cls in self._sizes
 
     def take(self, cls: ClassId, n_bytes: int) -> list[ClassId] | None:
-        """Make room for a class; say which others went for it, or None if too many are held."""
+        """Reserve space for a class; return the classes evicted for it, or None if too much is pinned."""
         if self._held_bytes + n_bytes > self.limit_bytes:
             return None
         assert cls not in self._sizes
@@ -54,14 +54,14 @@ class Cache:
         return gone
 
     def drop(self, cls: ClassId) -> bool:
-        """Forget a class, unless somebody holds it; say whether it is gone by that."""
+        """Evict a class unless it is pinned; return whether it was evicted."""
         if cls not in self._sizes or self._holders[cls]:
             return False
         self.used_bytes -= self._sizes.pop(cls)
         return True
 
     def hold(self, cls: ClassId) -> None:
-        """Promise that a class stays, once it is there, until it is let go as often as it was held."""
+        """Pin a class, present or not, until `let_go` has been called as often as `hold`."""
         self._holders[cls] += 1
         if cls in self._sizes:
             self._sizes.move_to_end(cls)
@@ -69,7 +69,7 @@ class Cache:
                 self._held_bytes += self._sizes[cls]
 
     def let_go(self, cls: ClassId) -> None:
-        """Take one promise back."""
+        """Undo one call of `hold`."""
         assert self._holders[cls] > 0
         self._holders[cls] -= 1
         if not self._holders[cls]:

@@ -1,6 +1,6 @@
-"""How the fixed set G is picked: what each candidate costs in memory, reads and critical path.
+"""Choice of the fixed set G, by the memory, reads and critical path of each candidate.
 
-The choice rests on the true sizes of all classes; the formulas of the thesis take all subsets for equally large.
+All figures are from the true sizes of the classes; the formulas of the thesis assume that all subsets have one size.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.worker import bytes_at_once
 
 MOST_CLASSES = 1 << 14
-"""More are not planned for: with a fixed set that large, a run does little but open and close files."""
+"""Largest number of classes considered; with more, a run does little but open and close files."""
 TRIED_AT_ONCE = 7
-"""So many elements are tried for a fixed set each time that all subsets are gone through."""
+"""Number of candidate elements weighed in one pass over all subsets."""
 CHUNK = 1 << 16
-"""So many subsets stay in a processor's own cache while something is done to them."""
+"""Number of subsets processed at a time, such that they stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
 class Weight:
-    """What one fixed set makes of a problem, in values."""
+    """Costs of a fixed set, counted in values."""
 
     fixed: int
     n_classes: int
     largest_class: int
     held: int
-    """The most that is in memory at once: a class, and all that it depends on."""
+    """Largest working set: a class and all its dependencies."""
     read: int
-    """How much is read in all, if nothing is kept from one class to the next."""
+    """Total reads if nothing is cached from one class to the next."""
     chain: int
-    """The most that has to be computed one after the other: the longest chain of classes that read each other."""
+    """Critical path: the longest chain of classes each of which reads the one before it."""
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """Subsets, put together where they have the same number of elements and the same part of some set."""
+    """Subsets aggregated into cells, by number of elements and intersection with some set."""
 
     layers: NDArray[np.uint8]
     parts: Subsets
     n_subsets: NDArray[Any]
     n_values: NDArray[Any]
     without: Subsets
-    """The elements without which some subset of the cell exists as well, and is read."""
+    """For each cell, the elements a such that it has a subset S for which S without a exists, and is read."""
 
     @staticmethod
     def of(problem: Recurrence) -> _Cells:
-        """One for each subset that exists."""
+        """One cell for each existing subset."""
         n_elements = len(problem.element_names)
         found = []
         for numbers in _chunks(1 << n_elements):
@@ -68,7 +68,7 @@ class _Cells:
         return _Cells(np.bitwise_count(subsets), subsets, np.ones(len(subsets)), sizes.astype(float), without)
 
     def merged(self, fixed: int) -> _Cells:
-        """The same for a smaller set: one for each of its parts in each layer, some of them without subsets."""
+        """Aggregate by a smaller set: a cell for each layer and each part of that set, possibly without subsets."""
         elements = _elements(fixed)
         n_layers, n_parts = int(self.layers.max()) + 1, 1 << len(elements)
         at = self.layers.astype(np.int64) << len(elements)
@@ -83,7 +83,7 @@ class _Cells:
         return _Cells(layers, np.tile(parts, n_layers), n_subsets, n_values, without)
 
     def weight(self, fixed: int) -> Weight:
-        """What a fixed set makes of them."""
+        """Costs of a fixed set."""
         elements, classes = _elements(fixed), self.merged(fixed)
         part = np.arange(1 << len(elements))
         n_values, without = classes.n_values.reshape(-1, len(part)), classes.without.reshape(-1, len(part))
@@ -108,12 +108,12 @@ def _elements(subset: int) -> list[int]:
 
 
 def _chunks(n: int) -> Iterator[slice]:
-    """So many things, piece by piece."""
+    """Slices of at most CHUNK items that cover range(n)."""
     return (slice(first, first + CHUNK) for first in range(0, n, CHUNK))
 
 
 class Scales:
-    """Weighs fixed sets of one problem."""
+    """Weighs candidate fixed sets of one problem."""
 
     def __init__(self, problem: Recurrence) -> None:
         self.n_elements = len(problem.element_names)
@@ -126,22 +126,22 @@ class Scales:
 
     @property
     def n_values(self) -> int:
-        """How many values the whole table has."""
+        """Number of values in the whole table."""
         return int(self._cells.n_values.sum())
 
     def sizes(self) -> Iterator[int]:
-        """The sizes of fixed sets, up to where there would be more than MOST_CLASSES."""
+        """Sizes |G| from 0 on, as long as the picked set makes at most MOST_CLASSES classes."""
         sizes = range(self.n_elements + 1)
         return takewhile(lambda n: self.weigh(self.pick(n)).n_classes <= MOST_CLASSES, sizes)
 
     def weigh(self, fixed: int) -> Weight:
-        """What a fixed set makes of the problem."""
+        """Costs of a fixed set."""
         return self._cells.weight(fixed)
 
     def pick(self, n_fixed: int) -> int:
-        """The fixed set of one size with the least product of memory and longest chain.
+        """A fixed set of the given size with a small product of memory and critical path.
 
-        As far as adding one element at a time finds it: half the memory is worth as much as a chain half as long.
+        The search is greedy, one element at a time. By the product, half the memory is worth half the critical path.
         """
         while len(self._best_order) < n_fixed:
             chosen = sum(1 << a for a in self._best_order)
@@ -157,10 +157,10 @@ class Scales:
 
 
 def needed_bytes(partition: Partition) -> int:
-    """The smallest cache in which every class can be computed."""
+    """Smallest cache with which every class can be computed."""
     return max(bytes_at_once(partition, cls) for cls in partition.classes)
 
 
 def smallest_that_fits(problem: Recurrence, scales: Scales, cache_bytes: int) -> int | None:
-    """The size of the smallest fixed set with which every class can be computed in the cache."""
+    """Size of the smallest picked set with which every class can be computed in the cache, or None."""
     return next((n for n in scales.sizes() if needed_bytes(problem.partition(scales.pick(n))) <= cache_bytes), None)

@@ -1,15 +1,15 @@
-"""Fixed subset partitioning (Cremers 2002, chapter 5) as a value.
+"""Fixed subset partitioning (Cremers 2002, chapter 5).
 
 A table has entries for the subsets of a ground set A, and the entries of a subset depend only on those of subsets with
 one element less.
-Fix a set G of elements, and call H what is left of A.
-A *class* is a layer n and a part g of G: all subsets with n elements whose part in G is g.
-A class reads only the class below it with the same g, and those below it whose g has one element less; and subsets of
-one class never read each other.
-So a computer needs few classes at a time, and may cut up the work inside one as it likes.
+Fix a set G of elements, and let H be the rest of A.
+A *class* is given by a layer n and a part g of G: all subsets with n elements whose intersection with G is g.
+It reads only classes of the layer below: the one with the same g, and those whose g has one element less.
+Subsets of one class never read each other.
+So few classes are needed in memory at a time, and the work inside a class can be divided in any way.
 
-Every rank computes the partition alone, from the same few numbers; messages need to carry class ids only.
-Nothing is stored for single subsets: the members of a class are listed when they are asked for.
+A partition is an immutable value. Every rank derives it from the same few numbers, so messages carry only class ids.
+Nothing is stored for single subsets: the members of a class are enumerated on demand.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Subsets = NDArray[np.int64]
 
 
 def all_exist(subsets: Subsets) -> NDArray[np.bool_]:
-    """The plain case: every subset has entries."""
+    """Default: every subset has entries."""
     return np.ones(len(subsets), bool)
 
 
 def one_each(subsets: Subsets) -> NDArray[np.int64]:
-    """The plain case: every subset has one entry."""
+    """Default: every subset has one entry."""
     return np.ones(len(subsets), np.int64)
 
 
@@ -50,42 +50,42 @@ def dependents_of(dependencies: Mapping[ClassId, Sequence[ClassId]]) -> dict[Cla
 
 @dataclass(frozen=True)
 class Partition:
-    """The classes of all subsets that exist, for one fixed set; both sets are integers like any subset."""
+    """The classes of all existing subsets, for one fixed set. Sets are bit sets, stored as integers."""
 
     n_elements: int
     fixed: int
     exist: Callable[[Subsets], NDArray[np.bool_]] = field(default=all_exist, compare=False)
     sizes: Callable[[Subsets], NDArray[np.int64]] = field(default=one_each, compare=False)
-    """How many entries each subset has."""
+    """Number of entries of each subset."""
 
     def __post_init__(self) -> None:
         assert 0 <= self.fixed < 1 << self.n_elements
 
     @property
     def n_fixed(self) -> int:
-        """How many elements the fixed set has: |G|."""
+        """Number of elements of the fixed set, |G|."""
         return self.fixed.bit_count()
 
     @property
     def n_rest(self) -> int:
-        """How many elements are left: |H|."""
+        """Number of the other elements, |H|."""
         return self.n_elements - self.n_fixed
 
     def class_of(self, subset: int) -> ClassId:
-        """The class that a subset belongs to."""
+        """Class that contains a subset."""
         packed = sum(1 << i for i, element in enumerate(self._fixed_elements) if subset >> element & 1)
         return ClassId(subset.bit_count() << self.n_fixed | packed)
 
     def layer(self, cls: ClassId) -> int:
-        """How many elements the members of a class have."""
+        """Number of elements of each member of a class."""
         return int(cls) >> self.n_fixed
 
     def part(self, cls: ClassId) -> int:
-        """What all members of a class have of the fixed set."""
+        """Intersection of each member of a class with the fixed set."""
         return sum(1 << element for i, element in enumerate(self._fixed_elements) if cls >> i & 1)
 
     def members(self, cls: ClassId) -> Subsets:
-        """The subsets in a class that exist, in rising order: the order in which their entries are laid out."""
+        """The existing subsets in a class, in increasing order, in which their entries are stored."""
         part = self.part(cls)
         n_chosen = self.layer(cls) - part.bit_count()
         if not 0 <= n_chosen <= self.n_rest:
@@ -94,16 +94,16 @@ class Partition:
         return subsets[self.exist(subsets)]
 
     def starts(self, cls: ClassId) -> NDArray[np.int64]:
-        """Where the entries of each member start when they are laid end to end, and at last where they end."""
+        """Offset of the entries of each member within the class, followed by the size of the class."""
         return np.append(0, np.cumsum(self.sizes(self.members(cls))))
 
     @cached_property
     def n_values(self) -> dict[ClassId, int]:
-        """How many entries each class has."""
+        """Number of entries in each class."""
         return {cls: int(self.starts(cls)[-1]) for cls in self.classes}
 
     def below(self, cls: ClassId, element: int) -> ClassId:
-        """Where the members of a class that have an element are found without it, if they exist."""
+        """Class of the subsets obtained by removing an element from the members that have it, if any exist."""
         part = self.part(cls)
         packed = int(cls) & (1 << self.n_fixed) - 1
         if part >> element & 1:
@@ -112,12 +112,12 @@ class Partition:
 
     @cached_property
     def classes(self) -> tuple[ClassId, ...]:
-        """All classes with members, layer by layer: what a class depends on comes before it."""
+        """All classes with members, in layer order: every class comes after its dependencies."""
         ids = range((self.n_elements + 1) << self.n_fixed)
         return tuple(ClassId(cls) for cls in ids if len(self.members(ClassId(cls))))
 
     def dependencies(self, cls: ClassId) -> tuple[ClassId, ...]:
-        """The classes that the members of a class read, nearest first: the one with the same part of G, if any."""
+        """Classes that a class reads; the one with the same part of G, if there is one, comes first."""
         if cls not in self._known_dependencies:
             self._known_dependencies[cls] = self._find_dependencies(cls)
         return self._known_dependencies[cls]
@@ -161,19 +161,19 @@ class Partition:
 
 
 def class_values(n_rest: int, n_chosen: int, n_values: int) -> int:
-    """(5.6): how many values a class holds whose members have `n_chosen` elements outside G."""
+    """(5.6): number of values in a class whose members have `n_chosen` elements outside G."""
     return comb(n_rest, n_chosen) * n_values
 
 
 def cache_values(n_elements: int, n_fixed: int, n_values: int) -> int:
-    """(5.8): the most values held at once, a class and all that it reads."""
+    """(5.8): largest working set in values, a class and all that it reads."""
     n_rest = n_elements - n_fixed
     same_part = comb(n_rest, (n_rest - 1) // 2) if n_rest else 0
     return ((n_fixed + 1) * comb(n_rest, n_rest // 2) + same_part) * n_values
 
 
 def preloaded_values(n_elements: int, n_fixed: int, n_values: int) -> int:
-    """(5.10): how many values are read in all, when every class reads all that it depends on."""
+    """(5.10): total number of values read, when every class reads all its dependencies."""
     return (((n_fixed + 2) << (n_elements - 1)) - (1 << n_fixed)) * n_values
 
 
@@ -183,11 +183,11 @@ def reads_per_value(n_elements: int, n_fixed: int) -> float:
 
 
 def chain_values(n_elements: int, n_fixed: int, n_values: int) -> int:
-    """How many values are computed one after the other, at least: those of the longest chain of classes."""
+    """Critical path in values: the longest chain of classes each of which reads the one before it."""
     n_rest = n_elements - n_fixed
     return ((1 << n_rest) + n_fixed * comb(n_rest, n_rest // 2)) * n_values
 
 
 def most_busy(n_elements: int, n_fixed: int) -> float:
-    """How many workers are kept busy, at most: what there is to compute, over the longest chain."""
+    """Upper bound on the number of busy workers: total work divided by the critical path."""
     return (1 << n_elements) / chain_values(n_elements, n_fixed, 1)

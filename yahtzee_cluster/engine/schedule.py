@@ -1,13 +1,13 @@
-"""The master's decisions: events in, instructions out. No ranks, no clock, no disk.
+"""The master's scheduler: a state machine that takes events and returns instructions. No ranks, clock or disk.
 
-A class is *ready* when all that it depends on is on disk.
-The longest remaining path goes first: no run is shorter than its longest chain of classes.
-Among classes whose paths are as good as equal, a worker gets the one for which it must read least.
-While it computes, it is told which class would suit it next and may load for that in advance; but no class is promised,
-so that no worker ever waits while a class is ready.
+A class is *ready* when all its dependencies are on disk.
+The ready queue is ordered by remaining critical path, which bounds the makespan from below.
+Among classes whose critical paths are nearly equal, a worker gets the one for which it must read least.
+While it computes, a worker is told which class would suit it next, and may prefetch the dependencies of that class.
+This is a hint and reserves nothing, so that no worker ever waits while a class is ready.
 
-Where a host has more workers than cores, only as many compute at a time as it has cores: more would only take turns,
-and each would read for itself what another one has in its cache.
+On a host with more workers than cores, only as many compute at a time as there are cores: more would only share them,
+and each would read for itself what another worker has in its cache.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from typing import Self
 from yahtzee_cluster.engine.partition import ClassId, Partition, dependents_of
 
 CLASS_OVERHEAD = 4096
-"""So many values could be computed while a class is begun and ended."""
+"""Fixed cost of a class, as the number of values that could be computed in that time."""
 N_COMPARED = 16
-"""So many ready classes, the most urgent, are compared for what would have to be read."""
+"""Number of ready classes, from the head of the queue, that are compared by the reads they need."""
 
 
-# ---------------------------------------------------------------------------------------------- what happened
+# ---------------------------------------------------------------------------------------------- events
 
 
 @dataclass(frozen=True)
 class Joined:
-    """A worker has nothing in its cache and asks for work; it runs on these cores of a host, if it says so."""
+    """A worker with an empty cache asks for work; it runs on these cores of a host, if they are known."""
 
     worker: int
     host: str = ""
@@ -40,7 +40,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Solved:
-    """A worker has computed its class, keeps it, and asks for another while this one is being written."""
+    """A worker has computed its class, keeps it in its cache, and asks for another while it writes this one."""
 
     worker: int
     cls: ClassId
@@ -48,7 +48,7 @@ class Solved:
 
 @dataclass(frozen=True)
 class Committed:
-    """A class is on disk for good: every worker can read it."""
+    """A class is durable on disk, where every worker can read it; it is part of the checkpoint of the run."""
 
     worker: int
     cls: ClassId
@@ -64,7 +64,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Evicted:
-    """A worker no longer has a class in its cache."""
+    """A worker has evicted a class from its cache."""
 
     worker: int
     cls: ClassId
@@ -72,7 +72,7 @@ class Evicted:
 
 @dataclass(frozen=True)
 class Left:
-    """A worker is gone, with all that it had in memory; of what it had begun, this much is on disk."""
+    """A worker is lost, and its cache with it; of the classes that it had begun, these are on disk."""
 
     worker: int
     committed: tuple[ClassId, ...] = ()
@@ -81,12 +81,12 @@ class Left:
 Event = Joined | Solved | Committed | Loaded | Evicted | Left
 
 
-# ------------------------------------------------------------------------------------------ what is to be done
+# ------------------------------------------------------------------------------------------ instructions
 
 
 @dataclass(frozen=True)
 class Compute:
-    """Load what the class depends on, compute it, write it."""
+    """Load the dependencies of a class, compute it, commit it."""
 
     worker: int
     cls: ClassId
@@ -94,7 +94,7 @@ class Compute:
 
 @dataclass(frozen=True)
 class Preload:
-    """This class would suit the worker next: load what it depends on, as far as there is room."""
+    """Prefetch for a class that this worker may get next: load its dependencies, as far as the cache has room."""
 
     worker: int
     cls: ClassId
@@ -102,7 +102,7 @@ class Preload:
 
 @dataclass(frozen=True)
 class Drop:
-    """No class to come needs this one: take it out of the cache."""
+    """Evict a class that no remaining class depends on."""
 
     worker: int
     cls: ClassId
@@ -112,7 +112,7 @@ Instruction = Compute | Preload | Drop
 
 
 class Schedule:
-    """Who computes what, and when."""
+    """Assigns ready classes to workers, and tells workers what to prefetch and what to evict."""
 
     def __init__(
         self,
@@ -122,21 +122,21 @@ class Schedule:
         n_threads: int = 1,
         urgency: Mapping[ClassId, float] | None = None,
     ) -> None:
-        """`dependencies` lists all classes, each after those that it depends on; `costs` are in any unit of time.
+        """`dependencies` lists all classes, each after its dependencies; `costs` are in any unit of time.
 
-        Each worker computes with so many threads. What is ready goes by its urgency, in the unit of the costs: by its
-        path, unless somebody knows better.
+        Each worker computes with `n_threads` threads. The ready queue is ordered by `urgency`, in the unit of the
+        costs; the default is the remaining critical path.
         """
         self.dependencies = dependencies
         self.costs = costs
         self.done = set(done)
         self.dependents = dependents_of(dependencies)
         self.path: dict[ClassId, float] = {}
-        """How long the longest chain of classes is that starts with this one."""
+        """Remaining critical path: the cost of the longest chain of dependents that starts with this class."""
         for cls in reversed(list(dependencies)):
             self.path[cls] = costs[cls] + max((self.path[other] for other in self.dependents[cls]), default=0.0)
         self.slack = sum(costs.values()) / max(1, len(costs))
-        """What differs in urgency by no more than this, an average class, counts as equal."""
+        """Classes whose urgency differs by at most this, the cost of an average class, count as equal."""
         self.urgency = urgency or self.path
 
         self.n_threads = n_threads
@@ -163,7 +163,7 @@ class Schedule:
         n_threads: int = 1,
         urgency: Mapping[ClassId, float] | None = None,
     ) -> Self:
-        """The schedule of a table, some classes of which may be there already."""
+        """Schedule of a partition, some classes of which may already be on disk."""
         costs = {c: float(partition.n_values[c] + CLASS_OVERHEAD) for c in partition.classes}
         return cls({c: partition.dependencies(c) for c in partition.classes}, costs, done, n_threads, urgency)
 
@@ -173,12 +173,12 @@ class Schedule:
         return self._n_todo == 0
 
     def unfinished(self, worker: int) -> list[ClassId]:
-        """The classes that a worker has begun and not committed."""
+        """Classes that a worker has begun and not committed."""
         computing = [cls for other, cls in self.computing.items() if other == worker]
         return computing + [cls for cls, other in self.writing.items() if other == worker]
 
     def handle(self, event: Event) -> list[Instruction]:
-        """Take note of what happened; say what is to be done now."""
+        """Process an event; return the instructions that follow from it."""
         instructions: list[Instruction] = []
         match event:
             case Joined(worker, host, cores):
@@ -205,21 +205,21 @@ class Schedule:
 
     @property
     def n_at_once(self) -> int:
-        """How many workers can compute at the same time."""
+        """Number of workers that can compute at the same time."""
         return sum(min(n, self._room(host)) for host, n in Counter(self.host.values()).items())
 
     def _has_core(self, worker: int) -> bool:
-        """Whether there is a core for a worker; more workers than cores would only take turns."""
+        """Whether the host of a worker has a free core; without one, workers would only share cores."""
         host = self.host[worker]
         return self.n_computing[host] < self._room(host)
 
     def _room(self, host: str) -> int:
-        """How many workers a host has cores for; as many as there are where nothing is known of its cores."""
+        """Number of workers that a host has cores for; that of all workers if its cores are not known."""
         cores = self.cores[host]
         return max(1, len(cores) // self.n_threads) if cores else len(self.host)
 
     def _leave(self, worker: int, committed: Collection[ClassId]) -> list[Instruction]:
-        """Forget a worker; what it has not committed is ready again."""
+        """Remove a worker; classes that it has not committed return to the ready queue."""
         instructions: list[Instruction] = []
         begun = self.unfinished(worker)
         if self.computing.pop(worker, None) is not None:
@@ -270,9 +270,9 @@ class Schedule:
     def _look_ahead(self) -> list[Instruction]:
         instructions: list[Instruction] = []
         for worker in [worker for worker in self.preloading if worker in self.idle]:
-            self._forget_preload(worker)  # another one took the core
+            self._forget_preload(worker)  # another worker has taken its core
         if len(self._ready) <= max(self.n_at_once, len(self._preloaders)):
-            return instructions  # whoever becomes idle next would have to take what another one loads for
+            return instructions  # the next idle worker would have to take a class that another one prefetches for
         waiting = {worker: None for worker in self.computing if worker not in self.preloading}
         while waiting and len(self._ready) > len(self._preloaders):
             worker, cls = self._best_pair(waiting, self._most_urgent(skip=self._preloaders))
@@ -283,12 +283,12 @@ class Schedule:
         return instructions
 
     def _most_urgent(self, skip: Collection[ClassId] = ()) -> list[ClassId]:
-        """The most urgent of the ready classes, as far as they are as good as equal."""
+        """The ready classes whose urgency is within the slack of the most urgent one."""
         compared = [(rank, cls) for rank, cls in self._ready[: N_COMPARED + len(skip)] if cls not in skip]
         return [cls for rank, cls in compared if rank <= compared[0][0] + self.slack]
 
     def _best_pair(self, workers: Mapping[int, None], classes: Sequence[ClassId]) -> tuple[int, ClassId]:
-        """The worker and the class with the least left to read; the first of each that are equal."""
+        """The worker and class with the least left to read; pairs that waste another worker's prefetch come last."""
         first = next(iter(workers))
         best: tuple[tuple[bool, float], int, ClassId] | None = None
         for cls in classes:
@@ -310,7 +310,7 @@ class Schedule:
             del self._preloaders[self.preloading.pop(worker)]
 
     def validate(self) -> None:
-        """State what always holds; for tests, after any event."""
+        """Assert the invariants of the schedule; for tests, after any event."""
         ready = [cls for _, cls in self._ready]
         assert self._ready == sorted(self._ready)
         assert not (ready and any(map(self._has_core, self.idle))), "a worker and a core idle while a class is ready"

@@ -1,8 +1,8 @@
-"""One worker's decisions: what to load, when to compute, what to keep. No threads, no clock, no disk.
+"""The decisions of one worker: what to load, when to compute, what to evict. No threads, clock or disk.
 
-A worker takes the master's instructions and hears which of its actions are done; it answers with further actions, and
-with events for the master.
-While one class is computed, the one before is being written, and what the next one needs is being loaded.
+A worker is a state machine: it takes instructions of the master and completed actions, and returns new actions and
+events for the master.
+While one class is computed, the previous one is written, and the dependencies of the next one are prefetched.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from yahtzee_cluster.engine.schedule import (
 
 
 def bytes_at_once(partition: Partition, cls: ClassId) -> int:
-    """How much memory a class takes while it is computed: its own, and that of all it depends on."""
+    """Working set of a class: the memory for it and all its dependencies."""
     return sum(size_of(partition.n_values[needed]) for needed in (cls, *partition.dependencies(cls)))
 
 
 @dataclass(frozen=True)
 class Load:
-    """Read a class into the memory that it has in the cache."""
+    """Read a class, for which the cache has reserved space."""
 
     cls: ClassId
 
 
 @dataclass(frozen=True)
 class Solve:
-    """Compute a class; all that it depends on is in the cache."""
+    """Compute a class whose dependencies are all in the cache."""
 
     cls: ClassId
 
@@ -55,7 +55,7 @@ Action = Load | Solve | Write
 
 
 class Worker:
-    """What one rank has in mind."""
+    """State of one worker: its task, the class that it prefetches for, and its cache."""
 
     def __init__(self, number: int, partition: Partition, cache: Cache) -> None:
         self.number = number
@@ -67,7 +67,7 @@ class Worker:
         self._loading: set[ClassId] = set()
 
     def handle(self, instruction: Instruction) -> list[Action | Event]:
-        """Take an instruction of the master."""
+        """Process an instruction of the master."""
         match instruction:
             case Compute(_, cls):
                 assert self.task is None
@@ -84,7 +84,7 @@ class Worker:
         return self._go_on()
 
     def done(self, action: Action) -> list[Action | Event]:
-        """Take note that an action is done."""
+        """Process the completion of an action."""
         cls = action.cls
         match action:
             case Load():
@@ -101,11 +101,11 @@ class Worker:
                 return [Committed(self.number, cls), *self._go_on()]
 
     def needs(self, cls: ClassId) -> bool:
-        """Whether the class to be computed reads this one."""
+        """Whether the current task depends on this class."""
         return self.task is not None and cls in self.partition.dependencies(self.task)
 
     def missed(self, action: Load) -> list[Action | Event]:
-        """Take note that a class could not be loaded in advance; what that was for may well be on disk by now."""
+        """Process a prefetch that failed; the class that it was for may have been computed elsewhere meanwhile."""
         self._loading.remove(action.cls)
         self.cache.let_go(action.cls)
         if self.next is not None and action.cls in self.partition.dependencies(self.next):
@@ -114,13 +114,13 @@ class Worker:
         return self._go_on()
 
     def stop(self) -> None:
-        """Begin nothing more; what is held for that need not be let go any more."""
+        """Begin nothing more; the pins of tasks that were not begun need not be released."""
         self.next = None
         if not self.solving:
             self.task = None
 
     def _go_on(self) -> list[Action | Event]:
-        """Begin whatever can be begun now."""
+        """Begin every action that is possible now."""
         begun: list[Action | Event] = []
         if self.task is not None and not self.solving:
             if self.task not in self.cache:
@@ -140,7 +140,7 @@ class Worker:
         return all(cls in self.cache and cls not in self._loading for cls in needed)
 
     def _fetch(self, cls: ClassId) -> list[Action | Event]:
-        """Begin to load a class, unless it is there, as soon as there is room."""
+        """Begin to load a class that is not in the cache, if there is room for it."""
         if cls in self.cache:
             return []
         gone = self._take_room(cls)
@@ -150,7 +150,10 @@ class Worker:
         return [*gone, Load(cls)]
 
     def _take_room(self, cls: ClassId) -> list[Action | Event] | None:
-        """Take room for a class and hold it; None if there is no room until something is loaded or written."""
+        """Reserve space for a class and pin it; None if that must wait for a load or a write to end.
+
+        While no class is being computed, the prefetch is given up if its space is needed.
+        """
         n_bytes = size_of(self.partition.n_values[cls])
         gone = self.cache.take(cls, n_bytes)
         if gone is None and not self.solving:
