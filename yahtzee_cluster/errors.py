@@ -1,7 +1,7 @@
-"""Everything this program refuses, as one small tree of exceptions.
+"""The exceptions of this program, one small hierarchy.
 
-Each error carries its facts as attributes, and its message is one sentence that says what to do next.
-The command line prints the message alone and leaves with `exit_code`.
+Each error carries its facts as attributes; its message is one sentence that says what to do next.
+The command line prints the message alone and exits with `exit_code`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from yahtzee_cluster.text import printable
 
 RESUMES = "what was committed is kept, and the same command goes on from there"
-"""What a message ends with when a run did not."""
+"""Last part of the message when a run ends before its table is complete."""
 
 
 class YahtzeeClusterError(Exception):
-    """Root of the tree: the run could not be completed."""
+    """Root of the hierarchy: the run could not be completed."""
 
     exit_code = 1
     ends_at_once = False
-    """Whether nothing that was begun can be committed any more, so that nobody need wait for it."""
+    """Whether work in progress can no longer be committed, so that the run ends without waiting for it."""
 
 
 class UsageError(YahtzeeClusterError):
@@ -27,7 +27,7 @@ class UsageError(YahtzeeClusterError):
 
 
 class StoppedError(YahtzeeClusterError):
-    """Somebody asked the run to stop, and it did so in good order."""
+    """The run was stopped on request, by an orderly shutdown."""
 
     exit_code = 75  # EX_TEMPFAIL: try again
 
@@ -40,7 +40,7 @@ class StoppedError(YahtzeeClusterError):
 
 
 class FileError(UsageError):
-    """A rule set or a job is unknown, unreadable or contradicts itself."""
+    """A rule set or a job is unknown, unreadable or inconsistent."""
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(source, problem)
@@ -56,4 +56,4 @@ class KernelsMissingError(YahtzeeClusterError, ImportError):
 
 
 class KernelArgumentError(UsageError, ValueError):
-    """A kernel was handed an array of the wrong type, shape or contents."""
+    """An array passed to a kernel has the wrong type, shape or contents."""

@@ -1,4 +1,4 @@
-"""Reading TOML files that people write: every field checked, every complaint one line that says what was expected."""
+"""Reading and validating TOML files written by users; each error is one line that says what was expected."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_COUNT = 1_000_000
 
 
 def read_toml(source: str) -> dict[str, Any]:
-    """The table that a file holds; error messages call it what the user calls it."""
+    """Parse a TOML file; `source` is its path, as the user gave it."""
     return parse_toml(read_text(source), source)
 
 
 def read_text(source: str) -> str:
-    """What a file of no great length holds."""
+    """Read a UTF-8 file of at most MAX_BYTES bytes."""
     try:
-        if Path(source).is_fifo():  # which may have nobody at its other end, ever
+        if Path(source).is_fifo():  # opening it may block for ever
             raise FileError(source, "is a pipe; expected a file")
         with Path(source).open("rb") as file:
             text = file.read(MAX_BYTES + 1).decode("utf-8-sig")
@@ -37,15 +37,15 @@ def read_text(source: str) -> str:
 
 
 def parse_toml(text: str, source: str) -> dict[str, Any]:
-    """The table that a text holds; `source` is what an error message calls it."""
+    """Parse TOML text; `source` names it in error messages."""
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # the second for nesting, the first also for endless numbers
+    except (ValueError, RecursionError) as error:  # deep nesting, or numbers too long to convert
         raise FileError(source, f"is not valid TOML: {error}") from error
 
 
 class Fields:
-    """A TOML table being read: refuses fields it does not know, and hands out each other one checked."""
+    """A TOML table being read: refuses unknown fields, and checks the type and range of each field it returns."""
 
     def __init__(self, table: Mapping[str, Any], source: str, known: tuple[str, ...], prefix: str = "") -> None:
         self.table = table
@@ -109,12 +109,12 @@ class Fields:
 
 
 def whole_number(text: str) -> int | None:
-    """The whole number that a text is: up to nine plain digits, and nothing else."""
+    """The number that a text of one to nine decimal digits stands for; None for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
 def is_there(path: Path) -> bool:
-    """Whether a file exists; one with a name that is too long for any does not."""
+    """Whether a file exists; False for a name that the file system cannot hold."""
     try:
         return path.exists()
     except OSError:
@@ -122,7 +122,7 @@ def is_there(path: Path) -> bool:
 
 
 def is_text(value: object) -> bool:
-    """Whether this is a text on one line, and not too long."""
+    """Whether this is a printable string, on one line, of at most MAX_TEXT characters."""
     return isinstance(value, str) and value.isprintable() and len(value) <= MAX_TEXT
 
 

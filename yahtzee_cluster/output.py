@@ -1,4 +1,4 @@
-"""The first and the last thing that every command does: reading its flags, and saying its result."""
+"""Input and output shared by all commands: parsing flags, printing the result."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from yahtzee_cluster.errors import UsageError
 
 
 class Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong, without reciting all flags."""
+    """Argument parser that reports an error on one line, without the usage text."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuse."""
+        """Print the message and exit with code 2."""
         self.exit(2, f"{self.prog}: {message}; see --help\n")
 
 
 def leave_out(options: argparse.Namespace, names: Iterable[str], because: str) -> None:
-    """Refuse flags that were given and would make no difference."""
+    """Refuse flags that were given but would have no effect."""
     for name in names:
         given = getattr(options, name)
         if given is not None and given is not False:
@@ -30,13 +30,13 @@ def leave_out(options: argparse.Namespace, names: Iterable[str], because: str) -
 
 
 class UnheardError(Exception):
-    """Nothing can be written to stdout any more."""
+    """A write to stdout has failed."""
 
 
 def tell(text: str) -> None:
-    """Print something to stdout at once."""
+    """Print a text to stdout and flush it; raises UnheardError if that fails."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a name of a game may be more than the terminal can show
+        sys.stdout.reconfigure(errors="replace")  # the name of a game may not be encodable
     try:
         print(text, flush=True)
     except OSError as error:
@@ -44,17 +44,17 @@ def tell(text: str) -> None:
 
 
 def unheard(program: str, error: UnheardError) -> int:
-    """Leave in peace when nobody listens any more; return the exit code that comes of it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # at exit, too
+    """Exit code after a failed write to stdout: 0 for a closed pipe, else 1 and a message on stderr."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the flush at exit must not fail as well
     cause = error.__cause__
     if isinstance(cause, BrokenPipeError):
-        return 0  # the reader has seen enough, `| head` for example
+        return 0  # the reader has closed the pipe, as `| head` does
     print(f"{program}: the result cannot be written: {getattr(cause, 'strerror', cause)}", file=sys.stderr)
     return 1
 
 
 def say(program: str, result: str) -> int:
-    """Print a result to stdout; return the exit code that comes of it."""
+    """Print a result to stdout; return the exit code."""
     try:
         tell(result)
     except UnheardError as error:
@@ -63,7 +63,7 @@ def say(program: str, result: str) -> int:
 
 
 def open_streams() -> None:
-    """Put something harmless where a standard stream was closed."""
+    """Open /dev/null in place of each standard stream that is closed."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # for good
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # stays open

@@ -1,4 +1,4 @@
-"""`python -m yahtzee_cluster.plan`: what the run of a job would need and take; solves nothing."""
+"""`python -m yahtzee_cluster.plan`: forecast memory, reads and time of a job, without computing it."""
 
 from __future__ import annotations
 

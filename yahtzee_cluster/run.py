@@ -1,4 +1,4 @@
-"""`python -m yahtzee_cluster.run`: compute a table of a game, with or without mpirun in front."""
+"""`python -m yahtzee_cluster.run`: compute the table of a game, with or without mpirun."""
 
 from __future__ import annotations
 
