@@ -1,1 +1,1 @@
-"""A table on disk: classes, header, lock, and verification of any table."""
+"""A table on disk: classes, header, lock, the directory of a run, and verification."""

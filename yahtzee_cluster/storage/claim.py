@@ -1,4 +1,4 @@
-"""Claiming a directory for one run: checks, lock, and the beginning of a table that is not there yet."""
+"""Claiming a directory for one run: checks, lock, and creation of the table if there is none."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.text import printable, short
 
 Growth = Callable[[Partition, Collection[ClassId]], float]
-"""How many bytes a table takes more than now until it is finished, from the classes that are committed."""
+"""Additional bytes on disk that a table needs until it is finished, given its committed classes."""
 NOWHERE = {
     *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL),
     *(errno.EACCES, errno.EPERM, errno.EROFS),
 }
-"""These say of a directory to be made or locked that it can never be had."""
+"""Errors that mean that a directory can never be created at this path."""
 
 
 @contextmanager
@@ -43,14 +43,14 @@ def claim(
     provenance: Mapping[str, Any],
     growth: Growth | None = None,
 ) -> Iterator[Store]:
-    """The table of a problem in a directory, begun if it is not there, for one run at a time.
+    """Claim a directory for one run and yield its table, which is created if there is none.
 
-    Without provenance, nothing on disk says where it runs. Where not all is kept, `growth` knows what it takes.
+    With an empty `provenance`, nothing on disk names the host. `growth` gives the room to check for, if not all are kept.
     """
     try:
         _make_directory(table_path(path))
         refuse_links(path)
-        if not (_is_ours(path) or read_header(path)):  # in this order: a run may just be beginning the table
+        if not (_is_ours(path) or read_header(path)):  # in this order: another run may be creating the table
             raise StoreRefusedError(f"{path}: holds other things; name an empty or a new directory with --store")
         token = secrets.token_hex(8)
         with locked(path / LOCK, f"{token}\n{describe_this_run(named=bool(provenance))}") as lock:
@@ -83,7 +83,7 @@ def claim(
 
 
 def table_path(text: str | Path) -> Path:
-    """The directory that somebody names for a table; nothing at all, or an address, names none."""
+    """Path of a table from user input; refuses an empty string and URLs."""
     if not str(text):
         raise StoreRefusedError("store: expected a directory, found nothing; is a variable unset?")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", str(text)):
@@ -94,7 +94,7 @@ def table_path(text: str | Path) -> Path:
 
 
 def _make_directory(path: Path) -> None:
-    """Make the directory of a table, and refuse a path that can have none."""
+    """Create the directory of a table; refuse a path where that is impossible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -105,7 +105,7 @@ def _make_directory(path: Path) -> None:
 
 
 def _check_room(store: Store, growth: Growth | None, *, begun: bool) -> None:
-    """Refuse a file system on which what is missing of a table has no room."""
+    """Refuse a file system with too little free space for the rest of the table."""
     committed = store.committed if begun else []
     if growth is not None:
         missing: float = growth(store.partition, committed)
@@ -125,12 +125,12 @@ def _megabytes(n_bytes: float) -> str:
 
 
 def _begin(store: Store, run: RunDirectory, problem: Recurrence, metadata: bytes) -> None:
-    """Make the group; its header comes last, so that a table without one was never begun."""
+    """Create the Zarr group. Its header is written last: a directory without one holds no table."""
     import zarr
 
     with run.opened() as own:
         index = zarr.create_group(
-            zarr.storage.LocalStore(f"/proc/self/fd/{own}/{INDEX}"),  # in this run's directory, wherever that is
+            zarr.storage.LocalStore(f"/proc/self/fd/{own}/{INDEX}"),  # by descriptor, in case the directory was moved
             attributes={"about": "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"},
         )
         for name, column in _index_columns(problem, store.partition).items():
@@ -145,7 +145,7 @@ def _begin(store: Store, run: RunDirectory, problem: Recurrence, metadata: bytes
 
 
 def _write_group(own: int, way: tuple[str, ...], metadata: bytes) -> None:
-    """Make a directory a Zarr group, at once or not at all; the way to it begins in the run's own directory."""
+    """Make a directory a Zarr group by an atomic rename; `way` is its path from the run's own directory."""
     with created(METADATA, own) as file:
         file.write(metadata)
     os.rename(METADATA, "/".join((*way, METADATA)), src_dir_fd=own, dst_dir_fd=own)
@@ -154,7 +154,7 @@ def _write_group(own: int, way: tuple[str, ...], metadata: bytes) -> None:
 
 
 def _index_columns(problem: Recurrence, partition: Partition) -> dict[str, NDArray[Any]]:
-    """The index of rows, with the class of each and its place there."""
+    """The index of rows, with the class of each row and its offset there."""
     columns = dict(problem.row_index())
     if not columns:
         return columns
@@ -169,7 +169,7 @@ def _index_columns(problem: Recurrence, partition: Partition) -> dict[str, NDArr
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a directory without a header is empty, or holds what is left of a table that was never begun."""
+    """Whether a directory without a header is empty, or holds only what an interrupted creation has left."""
     names = names_in(path) - {LOCK}
     if not names:
         return True

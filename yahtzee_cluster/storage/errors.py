@@ -1,4 +1,4 @@
-"""What can be wrong with a table on disk."""
+"""Errors of tables on disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 
 
 class StoreError(YahtzeeClusterError):
-    """Something is wrong with a table on disk."""
+    """A table on disk cannot be read or written."""
 
 
 class DamagedError(StoreError):
@@ -16,11 +16,11 @@ class DamagedError(StoreError):
 
 
 class DroppedError(DamagedError):
-    """The values of a class were dropped, because no class still to be computed reads them."""
+    """The values of a class were dropped (--keep frontier), because no remaining class depends on them."""
 
 
 class StoreRefusedError(UsageError):
-    """The directory cannot take the table that was asked for."""
+    """The directory cannot be used for the requested table."""
 
 
 class ReplacedError(StoreError):

@@ -1,4 +1,4 @@
-"""File operations that follow no links, name files by an open directory, and leave what they write durable."""
+"""File operations relative to an open directory: they follow no symbolic links, and make what they write durable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_METADATA_BYTES = 1 << 20
 
 @contextmanager
 def open_folder(root: Path, *names: str) -> Iterator[int]:
-    """A directory below another one, on a way without links."""
+    """Open a directory below `root`, following no symbolic links."""
     at = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with open_below(at, *names) as folder:
@@ -27,7 +27,7 @@ def open_folder(root: Path, *names: str) -> Iterator[int]:
 
 @contextmanager
 def open_below(folder: int, *names: str) -> Iterator[int]:
-    """The same, from a directory that is open."""
+    """The same, relative to an open directory."""
     at = os.dup(folder)
     try:
         for name in names:
@@ -41,7 +41,7 @@ def open_below(folder: int, *names: str) -> Iterator[int]:
 
 @contextmanager
 def created(name: str, folder: int) -> Iterator[IO[bytes]]:
-    """A new file, which is on the disk for good when it is closed."""
+    """Create a file; it is durable (fsync) when the context ends."""
     with open(name, "xb", opener=partial(os.open, mode=0o666, dir_fd=folder)) as file:
         yield file
         file.flush()
@@ -49,19 +49,19 @@ def created(name: str, folder: int) -> Iterator[IO[bytes]]:
 
 
 def opened(root: Path, *names: str) -> IO[bytes]:
-    """A file below a directory, on a way without links."""
+    """Open a file below `root` for reading, following no symbolic links."""
     with open_folder(root, *names[:-1]) as folder:
         return opened_below(folder, names[-1])
 
 
 def opened_below(folder: int, *names: str) -> IO[bytes]:
-    """The same, from a directory that is open."""
+    """The same, relative to an open directory."""
     with open_below(folder, *names[:-1]) as last:
         return open(names[-1], "rb", opener=partial(open_plain, dir_fd=last))
 
 
 def open_plain(path: str, flags: int, dir_fd: int | None = None) -> int:
-    """Open a file that is no link, and nothing that one might wait for."""
+    """Opener for regular files only: follows no symbolic link, and does not block on a pipe."""
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666, dir_fd=dir_fd)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -70,18 +70,18 @@ def open_plain(path: str, flags: int, dir_fd: int | None = None) -> int:
 
 
 def names_in(folder: Path) -> set[str]:
-    """The names of all files and directories in a directory."""
+    """Names of all entries of a directory."""
     return {entry.name for entry in folder.iterdir()}
 
 
 def content(root: Path, *names: str) -> bytes:
-    """What metadata say, which are never long."""
+    """Contents of a metadata file; ValueError if it is longer than MAX_METADATA_BYTES."""
     with open_folder(root, *names[:-1]) as folder:
         return content_of(folder, names[-1])
 
 
 def content_of(folder: int, *names: str) -> bytes:
-    """The same, from a directory that is open."""
+    """The same, relative to an open directory."""
     with opened_below(folder, *names) as file:
         if os.fstat(file.fileno()).st_size > MAX_METADATA_BYTES:
             raise ValueError(f"{names[-1]} is longer than {MAX_METADATA_BYTES} bytes")
@@ -89,7 +89,7 @@ def content_of(folder: int, *names: str) -> bytes:
 
 
 def make_durable(path: Path) -> None:
-    """Flush a directory with all that is in it to the disk."""
+    """Call fsync on a directory and everything below it."""
     for folder, _, names in path.walk() if hasattr(path, "walk") else os.walk(path):
         for name in names:
             _sync(Path(folder) / name)

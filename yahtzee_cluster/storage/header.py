@@ -1,4 +1,4 @@
-"""The header of a table: what it holds, how it is partitioned, who computed it."""
+"""The header of a table: identity, partition and provenance."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from yahtzee_cluster.text import names_in, short, shown
 
 FORMAT = 2
 MAX_DEPTH = 16
-"""Whatever goes through a header recursively comes to its end."""
+"""Limit on the nesting of a header, which bounds every recursion over it."""
 MAX_ELEMENTS = 62
-"""Subsets are signed integers of 64 bits."""
+"""Subsets are bit sets in signed 64-bit integers."""
 HEADER = "yahtzee_cluster"
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What may come of reading metadata that somebody has damaged."""
+"""Exceptions that reading damaged metadata may raise."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a table says of itself."""
+    """Contents of the header of a table."""
 
     identity: dict[str, Any]
     elements: tuple[str, ...]
@@ -37,34 +37,34 @@ class Header:
 
     @property
     def fixed_names(self) -> list[str]:
-        """The elements of the fixed set."""
+        """Names of the elements of the fixed set."""
         return names_in(self.fixed, self.elements)
 
     @property
     def stated(self) -> dict[str, Any]:
-        """The header as it is stored."""
+        """The header as JSON data, as it is stored."""
         facts = {"identity": self.identity, "elements": [*self.elements], "fixed": self.fixed_names}
         return {"format": FORMAT, **facts, "provenance": self.provenance}
 
     @property
     def key(self) -> bytes:
-        """A digest of all but the provenance."""
+        """SHA-256 of the header without its provenance."""
         return hashlib.sha256(canonical_json(self.stated | {"provenance": {}}).encode()).digest()
 
     def describes(self, problem: Recurrence) -> bool:
-        """Whether this is the header of a table of that problem."""
+        """Whether this is the header of a table of this problem."""
         return self.elements == problem.element_names and canonical_json(self.identity) == canonical_json(
             problem.identity
         )
 
 
 def table_key(problem: Recurrence, fixed: int) -> bytes:
-    """What every class of a table is sealed with: the format, all that its values depend on, and how it is cut."""
+    """Key of a table, covered by the seal of each class: SHA-256 of format, identity, elements and fixed set."""
     return Header(problem.identity, problem.element_names, fixed, {}).key
 
 
 def read_header(path: Path) -> Header | None:
-    """What the table in a directory says of itself; None where there is no table, or none that was ever begun."""
+    """Header of the table in a directory; None if there is no table, or its creation was interrupted."""
     try:
         refuse_links(path)
         stored = json.loads(content(path, METADATA))["attributes"].get(HEADER)
@@ -89,7 +89,7 @@ def read_header(path: Path) -> Header | None:
 
 
 def _header(stored: dict[str, Any]) -> Header:
-    """The header that is stored, if it is one that might have been written here."""
+    """Parse a stored header; ValueError unless it is exactly as this program writes it."""
     elements = tuple(stored["elements"][:MAX_ELEMENTS])
     fixed = sum(1 << elements.index(name) for name in stored["fixed"])
     header = Header(dict(stored["identity"]), elements, fixed, dict(stored["provenance"]))
@@ -104,12 +104,12 @@ def _is_deeper(value: object, depth: int) -> bool:
 
 
 def canonical_json(value: object) -> str:
-    """What tells true from 1, and 1 from 1.0."""
+    """JSON with sorted keys: a comparison that tells true from 1, and 1 from 1.0."""
     return json.dumps(value, sort_keys=True)
 
 
 def first_metadata(path: Path, problem: Recurrence, fixed: int, provenance: Mapping[str, Any]) -> bytes:
-    """The metadata of a table to be begun; what nobody would read again is refused."""
+    """Metadata of a new table; refuses a header that `read_header` would not accept."""
     header = Header(problem.identity, problem.element_names, fixed, dict(provenance)).stated
     metadata = group_metadata({HEADER: header})
     if len(metadata) > MAX_METADATA_BYTES or _is_deeper(json.loads(canonical_json(header)), MAX_DEPTH):
@@ -119,12 +119,12 @@ def first_metadata(path: Path, problem: Recurrence, fixed: int, provenance: Mapp
 
 
 def group_metadata(attributes: dict[str, Any]) -> bytes:
-    """The metadata of a Zarr group."""
+    """Zarr's metadata of a group."""
     return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=2).encode()
 
 
 def check_same_table(path: Path, header: Header, problem: Recurrence, fixed: int) -> None:
-    """Refuse a table that holds something else than is asked for, and say what differs."""
+    """Refuse a table of another problem or fixed set; the message names the difference."""
     asked = json.loads(canonical_json(problem.identity))
     for key in sorted({*asked, *header.identity}):
         there, here = header.identity.get(key), asked.get(key)
@@ -141,7 +141,7 @@ def check_same_table(path: Path, header: Header, problem: Recurrence, fixed: int
 
 
 def refuse_links(path: Path) -> None:
-    """Refuse a directory in which a link would lead a run elsewhere."""
+    """Refuse a directory in which a symbolic link stands for a file or directory of the table."""
     for name in EVERYTHING:
         if (path / name).is_symlink():
             raise StoreRefusedError(

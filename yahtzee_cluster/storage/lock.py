@@ -1,4 +1,4 @@
-"""The lock of a table: one run at a time may write it, on whatever host."""
+"""The lock of a table: only one run at a time may write it, on any host."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ LOCK_TRIES = 3
 
 @contextmanager
 def locked(path: Path, owner: str) -> Iterator[IO[bytes]]:
-    """A file that is locked for this run alone; the operating system lets go of it however the run ends."""
+    """Lock a file exclusively; the operating system releases the lock however the run ends."""
     n_tries = 0
     while True:
         try:
-            file = open(path, "a+b", opener=open_plain)  # noqa: SIM115  # it is given up where the lock is
+            file = open(path, "a+b", opener=open_plain)  # noqa: SIM115  # closed when the lock is released
         except OSError as error:
             if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
                 raise
@@ -38,25 +38,25 @@ def locked(path: Path, owner: str) -> Iterator[IO[bytes]]:
             other = _owner(file)
             file.close()
             n_tries += 1
-            if n_tries < LOCK_TRIES:  # somebody may only be looking who the writer is
+            if n_tries < LOCK_TRIES:  # it may be the shared lock of `writer` or `is_held`
                 time.sleep(0.1)
                 continue
             raise StoreRefusedError(f"{path.parent}: is being written by another run ({other})") from None
         if _is_the_file(file, path):
             break
-        file.close()  # its last owner removed it just now
+        file.close()  # its previous owner has just removed it
     with file:
         if os.fstat(file.fileno()).st_nlink > 1:
             raise StoreRefusedError(f"{path}: is the same file as one elsewhere; remove it here")
         file.truncate(0)
         file.write(owner.encode())
         file.flush()
-        os.fsync(file.fileno())  # whoever is refused, on whatever host, reads who it is
+        os.fsync(file.fileno())  # a run that is refused, on any host, reads the owner here
         yield file
 
 
 def is_held(own: int) -> bool:
-    """Whether the run that this directory belongs to still holds its table."""
+    """Whether the lock of the table is held, as seen from the open directory of a run."""
     try:
         with open_below(own, "..", "..") as root, opened_below(root, LOCK) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -68,13 +68,13 @@ def is_held(own: int) -> bool:
 
 
 def describe_this_run(named: bool) -> str:
-    """What this run tells others of itself."""
+    """Description of this run for the lock file; host and time only if `named`."""
     process = f"process {os.getpid()}"
     return f"{process} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M:%S}" if named else process
 
 
 def writer(path: Path) -> str | None:
-    """Which run is writing the table in a directory, if any."""
+    """Description of the run that is writing the table in a directory, or None."""
     try:
         file = opened(path, LOCK)
     except FileNotFoundError:
@@ -90,14 +90,14 @@ def writer(path: Path) -> str | None:
 
 
 def _owner(file: IO[bytes]) -> str:
-    """Who the run is that holds a lock, which follows its token."""
+    """Description of the run that holds a lock; it follows the token in the file."""
     file.seek(0)
     who = file.read(200).decode(errors="replace").partition("\n")[2]
     return printable(who) or "which has not said who it is"
 
 
 def names_run(own: int, run: str) -> bool:
-    """Whether the lock beside the directory of a run is that run's."""
+    """Whether the lock file names this run, as seen from the open directory of the run."""
     try:
         with open_below(own, "..", "..") as root, opened_below(root, LOCK) as lock:
             return lock.read(len(run) + 1) == f"{run}\n".encode()

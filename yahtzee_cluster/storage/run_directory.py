@@ -1,4 +1,4 @@
-"""The directory of one run, `.partial/TOKEN`: a run changes its table by way of it alone.
+"""The directory of one run, `.partial/TOKEN`: through which alone a run changes its table.
 
 Every run has a token of its own. What it writes is begun in its directory; committing, dropping and removing a class
 are renames into or out of that directory, which is named by an open descriptor. Seen from there, `../../classes`
@@ -45,7 +45,7 @@ class RunDirectory:
         """Make the directory."""
         for _ in range(TRIES):
             (self._table / ASIDE).mkdir(exist_ok=True)
-            with suppress(FileNotFoundError):  # a run that ends just now has taken `.partial` away
+            with suppress(FileNotFoundError):  # a run that is just ending has removed `.partial`
                 self._path.mkdir()
                 return
         raise StoreRefusedError(f"{self._table}: other runs come and go here; try again")
@@ -67,7 +67,7 @@ class RunDirectory:
 
     @contextmanager
     def folder(self, *names: str) -> Iterator[int]:
-        """Open a directory of the table, by way of this one."""
+        """Open a directory of the table, by a path from this one."""
         with self.opened() as own, open_below(own, "..", "..", *names) as folder:
             yield folder
 
@@ -82,16 +82,16 @@ class RunDirectory:
                 os.mkdir(f"../../{CLASSES}", dir_fd=own)
 
     def end(self, lock: IO[bytes]) -> None:
-        """Release the table, and remove what was not committed; leave alone what a run that took over has made.
+        """Release the table, and remove what was not committed; what a run that took over has made is left alone.
 
-        The lock is renamed by way of this directory: where that is gone, the file of that name is another run's.
-        Where a table was half begun, `.partial` stays, and tells the next run that the rest may go.
+        The lock is renamed into this directory: if that is gone, the file of that name belongs to another run.
+        If creation of the table was interrupted, `.partial` stays, so that the next run may remove the remains.
         """
         with suppress(ReplacedError), self.opened() as own:
             if names_run(own, self.token):
                 os.rename(f"../../{LOCK}", LOCK, src_dir_fd=own, dst_dir_fd=own)
             lock.close()  # NFS keeps a file that is open under another name
-            with suppress(OSError):  # as when a rank that outlives the run writes on
+            with suppress(OSError):  # a rank that outlives the run may still write
                 shutil.rmtree(self._path)
                 names = names_in(self._table)
                 if METADATA in names or not names & {CLASSES, INDEX}:
@@ -119,7 +119,7 @@ class RunDirectory:
             self._check(own)
 
     def check_before_commit(self, own: int) -> None:
-        """The same, for a worker that has joined; the master, which holds the lock itself, need not look."""
+        """The same, for a worker that has joined; does nothing for the master, which holds the lock itself."""
         if self._has_joined:
             self._check(own)
 
@@ -144,12 +144,12 @@ class RunDirectory:
 def discard(own: int, path: str) -> None:
     """Delete a file or a directory, named from the open directory of a run.
 
-    It is renamed first, and so is gone at once for whoever looks at it, or renames it, meanwhile.
+    It is renamed first, so that for other processes it vanishes atomically.
     """
     aside = f"{secrets.token_hex(8)}.removed"
     with suppress(FileNotFoundError):  # a rank that outlives its run has just renamed it
         os.rename(path, aside, src_dir_fd=own, dst_dir_fd=own)
         if stat.S_ISDIR(os.stat(aside, dir_fd=own, follow_symlinks=False).st_mode):
-            shutil.rmtree(aside, ignore_errors=True, dir_fd=own)  # such a rank may still write into it
+            shutil.rmtree(aside, ignore_errors=True, dir_fd=own)  # that rank may still write into it
         else:
             os.unlink(aside, dir_fd=own)

@@ -1,7 +1,7 @@
-"""How the values of a class lie in its shard, and their digests.
+"""The shard of a class, with the checksums of its chunks; and digests of values.
 
-A shard has the layout of Zarr's sharding codec. It is written and read here without a copy of the values; the library
-makes several.
+A shard has the layout of Zarr's sharding codec. It is written and read here without copying the values; the library
+makes several copies.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from yahtzee_cluster.engine.recurrence import Block
 
 CHUNK_VALUES = 1 << 17
-"""What one row is read with, at most: 1 MiB."""
+"""Largest chunk, 1 MiB: what must be read for a single row."""
 HUGE_BYTES = 1 << 21
-"""From here on memory is asked for in huge pages, which come several times as fast."""
+"""Arrays of at least this size use huge pages, which are several times as fast to allocate."""
 Memory = Callable[[int], NDArray[np.float64]]
-"""What room for so many values comes from."""
+"""Allocates an array of so many values."""
 
 
 def new_values(n_values: int) -> NDArray[np.float64]:
-    """Memory that goes back to the system as soon as it is dropped; `malloc` would keep some of it."""
+    """Allocate values in memory that returns to the system as soon as it is freed; `malloc` would keep some of it."""
     if not n_values:
         return np.empty(0)
     memory = mmap.mmap(-1, 8 * n_values, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -40,11 +40,7 @@ def new_values(n_values: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Shape:
-    """How the values of a class lie in its one shard: in chunks of the same length, each followed by its checksum.
-
-    This is the layout of Zarr's sharding codec, written and read without a copy of the values; the library makes
-    several.
-    """
+    """Layout of a class in its one shard: chunks of equal length, each followed by its checksum."""
 
     n_values: int
     n_chunks: int
@@ -52,12 +48,12 @@ class Shape:
 
     @classmethod
     def of(cls, n_values: int) -> Shape:
-        """The fewest chunks that are short enough, all of one length as Zarr wants them, the last one filled up."""
+        """The fewest chunks within the limit, of equal length as Zarr requires; the last one is padded."""
         n_chunks = max(1, -(-n_values // CHUNK_VALUES))
         return cls(n_values, n_chunks, max(1, -(-n_values // n_chunks)))
 
     def metadata(self, attributes: Mapping[str, str]) -> bytes:
-        """The metadata of the array, as Zarr's specification has them."""
+        """Zarr's metadata of the array."""
         little, crc = {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}
         sharding = {
             "chunk_shape": [self.chunk],
@@ -94,7 +90,7 @@ class Shape:
     def read(self, file: IO[bytes], start: int, stop: int, memory: Memory, checksums: bytes) -> NDArray[np.float64]:
         """Read some values from the shard, whose chunks should have these checksums.
 
-        Complain of any byte that is wrong in these chunks, or in the index.
+        Raises ValueError if any byte is wrong in the chunks that are read, or in the index of chunks.
         """
         if os.fstat(file.fileno()).st_size != self.n_chunks * self._chunk_bytes + len(self._index):
             raise ValueError("its shard is not as long as it should be")
@@ -129,7 +125,7 @@ class Shape:
 
     @property
     def _index(self) -> bytes:
-        """Where each chunk starts and how long it is, with a checksum."""
+        """Index of chunks: offset and length of each, followed by a checksum."""
         index = np.array([(n * self._chunk_bytes, self._chunk_bytes) for n in range(self.n_chunks)], "<u8").tobytes()
         return index + _checksum(index)
 
@@ -146,7 +142,7 @@ def _checksum(*parts: bytes | NDArray[np.uint8]) -> bytes:
 
 
 def digest(block: Block) -> int:
-    """The digest of some subsets: sums of digests are digests of all the subsets together."""
+    """Digest of the subsets of a block; the digest of several blocks together is the sum of theirs."""
     total = 0
     for subset, start, stop in zip(block.subsets.tolist(), block.starts[:-1], block.starts[1:], strict=True):
         hashed = hashlib.sha256(subset.to_bytes(8, "little"))

@@ -1,8 +1,9 @@
 """The classes of a table on disk: reading, committing, dropping and removing them.
 
-A class is written in the directory of its run, made durable, and renamed into its place: it is there as a whole or not
-at all. Its metadata hold the digest of its values, the checksums of its chunks, and a seal that binds both to the place
-of the class and to the key of the table. A class that does not match its seal counts as damaged, whoever put it there.
+A class is written in the directory of its run, made durable, and moved into place by an atomic rename, so that it is
+there as a whole or not at all. Its metadata hold the digest of its values, the checksums of its chunks, and a seal that
+binds both to the place of the class and to the key of the table. A class that does not match its seal is damaged,
+however it came there.
 
 The digest of a table is the sum, modulo 2^256, of the SHA-256 of every subset (its number and its values, as
 little-endian bytes). It depends neither on how the table was partitioned nor on the order of computation.
@@ -36,7 +37,7 @@ NO_DAMAGE = {
     *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT),
     *(errno.ENOTCONN, errno.EINTR, errno.EAGAIN),
 }
-"""Errors that say that a file cannot be read by this process, or just now; not that anything is wrong with it."""
+"""Errors that are due to this process or this moment, not to damage of the file."""
 
 DIGEST = "sha256"
 CHECKSUMS = "crc32c"
@@ -44,7 +45,7 @@ SEAL = "seal"
 
 
 class Store:
-    """The classes of a table on disk, as any rank sees them; a run writes them by way of its own directory."""
+    """The classes of a table on disk. Any rank reads them; a run writes them through its own directory."""
 
     def __init__(self, path: Path, partition: Partition, key: bytes, run: str = "") -> None:
         self.path = path
@@ -56,20 +57,20 @@ class Store:
 
     @classmethod
     def of(cls, path: Path, problem: Recurrence, fixed: int, run: str = "") -> Store:
-        """The table of a problem in a directory, partitioned by a fixed set, as the run of a token writes it."""
+        """Table of a problem in a directory, partitioned by a fixed set; `run` is the token of a run that writes it."""
         return cls(path, problem.partition(fixed), table_key(problem, fixed), run)
 
     def write_for(self, run: str) -> RunDirectory:
-        """Be the table of the run with this token from here on."""
+        """From here on, access the table for the run with this token."""
         self._run = RunDirectory(self.path, run)
         return self._run
 
     def release(self) -> None:
-        """Be the table of no run, as readers see it."""
+        """From here on, access the table for reading only, for no run."""
         self._run = None
 
     def place(self, cls: ClassId) -> Path:
-        """The directory of a class: its layer, and its part of the fixed set in hexadecimal digits."""
+        """Directory of a class, named by its layer and, in hexadecimal, its part of the fixed set."""
         return self._classes / f"{self.partition.layer(cls):02}-{self.partition.part(cls):x}"
 
     def check_header(self) -> None:
@@ -80,25 +81,25 @@ class Store:
 
     @contextmanager
     def _folder(self, *names: str) -> Iterator[int]:
-        """Open a directory of the table; where a run writes the table, that is the one that the run has claimed."""
+        """Open a directory of the table; for a run that writes it, of the table that the run has claimed."""
         with self._run.folder(*names) if self._run else open_folder(self.path, *names) as folder:
             yield folder
 
     @property
     def run(self) -> RunDirectory:
-        """The directory of the run that writes this table; only where a run does."""
+        """Directory of the run that writes this table; requires that there is one."""
         assert self._run
         return self._run
 
     def start(self, subset: int) -> int:
-        """Where the entries of a subset start in its class."""
+        """Offset of the entries of a subset in its class."""
         cls = self.partition.class_of(subset)
         at = int(np.searchsorted(self.partition.members(cls), subset))
         return int(self.partition.starts(cls)[at])
 
     @property
     def committed(self) -> list[ClassId]:
-        """The classes that are on disk."""
+        """Classes on disk, including those whose values were dropped."""
         try:
             with self._folder(CLASSES) as folder:
                 present = {entry.name for entry in os.scandir(folder)}
@@ -107,11 +108,11 @@ class Store:
         return [cls for cls in self.partition.classes if self.place(cls).name in present]
 
     def write(self, cls: ClassId, block: Block) -> None:
-        """Commit a class: from here on it is on disk for good."""
+        """Commit a class: on return it is durable. The committed classes are the checkpoint of a run."""
         shape, name = Shape.of(len(block.values)), self.place(cls).name
         aside, metadata = f"{name}.{self._token}", b""
         with self.run.opened() as own, open_below(own, "..", "..", CLASSES) as classes:
-            with suppress(FileExistsError):  # nobody else has this name: a server that restarted was asked twice
+            with suppress(FileExistsError):  # the name is unique: an NFS server has restarted and repeated the call
                 os.mkdir(aside, dir_fd=own)
             try:
                 with open_below(own, aside) as folder:
@@ -128,9 +129,9 @@ class Store:
             os.fsync(classes)
 
     def _commit(self, cls: ClassId, metadata: bytes, own: int, aside: str) -> None:
-        """Rename a class into its place, unless it is there; what is there and is not sound goes.
+        """Rename a class into place. A class that is there already must be the same; a damaged one is replaced.
 
-        The place is named from the run's directory: where that is being swept, it leads nowhere.
+        The target is a path from the run's directory, so that the rename fails once that directory was swept.
         """
         place = f"../../{CLASSES}/{self.place(cls).name}"
         try:
@@ -138,7 +139,7 @@ class Store:
         except OSError as error:
             if error.errno not in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ENOENT}:
                 raise
-            # Somebody was first, or a server that restarted was asked twice.
+            # Another rank was first, or an NFS server has restarted and repeated the call.
             if not self.is_sound(cls):
                 discard(own, place)
                 os.rename(aside, place, src_dir_fd=own, dst_dir_fd=own)
@@ -146,22 +147,22 @@ class Store:
                 raise self._damaged(cls, "it has come while this run computed it, and is not the same") from error
 
     def read(self, cls: ClassId) -> NDArray[np.float64]:
-        """Read all entries of a class, chunk by chunk held against the checksums that its seal covers."""
+        """Read all entries of a class; every chunk is checked against the checksums that the seal covers."""
         return self._read(cls, 0, self.partition.n_values[cls], new_values)
 
     def row(self, cls: ClassId, start: int, stop: int) -> NDArray[np.float64]:
-        """Read a few entries of a class; their chunks are held against the checksums that its seal covers."""
-        values = self._read(cls, start, stop, np.empty).copy()  # of its chunk, which may go
+        """Read a few entries of a class; their chunks are checked against the checksums that the seal covers."""
+        values = self._read(cls, start, stop, np.empty).copy()  # so that the rest of the chunk is freed
         if np.isnan(values).any():
             raise self._damaged(cls, "some of its values are missing")
         return values
 
     def digest(self, cls: ClassId) -> int:
-        """What a class should have as its digest."""
+        """Digest of a class, as stored in its metadata."""
         return int(self._stated(cls)[0], 16)
 
     def has_digest(self, cls: ClassId) -> bool:
-        """Whether a class says what its digest is, which is all that is left of one that was dropped."""
+        """Whether the metadata of a class, and so its digest, are sound; of a dropped class nothing else is left."""
         try:
             self.digest(cls)
         except DamagedError:
@@ -169,13 +170,13 @@ class Store:
         return True
 
     def _metadata(self, cls: ClassId, shape: Shape, digest: str, checksums: bytes) -> bytes:
-        """The metadata of a class with these values; the seal binds them to the table and to their place in it."""
+        """Metadata of a class; the seal binds digest and checksums to the table and to their place in it."""
         name = self.place(cls).name.encode()
         seal = hashlib.sha256(b"\0".join([self._key, name, bytes.fromhex(digest), checksums])).hexdigest()
         return shape.metadata({DIGEST: digest, CHECKSUMS: checksums.hex(), SEAL: seal})
 
     def _stated(self, cls: ClassId) -> tuple[str, bytes]:
-        """The digest of a class and the checksums of its chunks, from metadata that are to the letter as sealed."""
+        """Digest of a class and checksums of its chunks; DamagedError unless the metadata are exactly as sealed."""
         try:
             with self._folder(CLASSES) as classes:
                 text = content_of(classes, self.place(cls).name, METADATA)
@@ -188,7 +189,7 @@ class Store:
         return stated
 
     def block(self, cls: ClassId) -> Block:
-        """Read a class, and make sure that its bytes are those that were committed."""
+        """Read a class and check its values against its digest."""
         block = Block(self.partition.members(cls), self.partition.starts(cls), self.read(cls))
         if digest(block) != self.digest(cls):
             raise self._damaged(cls, "its values do not match its digest")
@@ -203,7 +204,7 @@ class Store:
             raise self._unreadable(cls, error) from error
 
     def _unreadable(self, cls: ClassId, error: OSError | ValueError, what: str = "") -> StoreError:
-        """What to say of a class that cannot be read; it is damaged, unless the error says nothing of the class."""
+        """Error for a class that cannot be read: it is damaged, unless the cause is one of NO_DAMAGE."""
         if isinstance(error, OSError) and error.errno in NO_DAMAGE:
             return StoreError(f"{self.place(cls)}: cannot be read: {error.strerror}")
         return self._damaged(cls, f"{what}{error}")
@@ -217,13 +218,13 @@ class Store:
         return DamagedError(f"{place}: {problem}; run its job again, and it is computed anew")
 
     def impossible(self, cls: ClassId) -> StoreError:
-        """What to say of a class whose bytes are those that were committed, and cannot be true."""
+        """Error for a class whose bytes are those that were committed, but whose values are impossible."""
         return StoreError(f"{self.place(cls)}: holds values that cannot be; compute the table anew, elsewhere")
 
     def drop(self, cls: ClassId) -> None:
-        """Take the values of a class off the disk, and leave its digest: nothing to come reads them.
+        """Remove the values of a class that no remaining class depends on; its digest stays.
 
-        The mark is on the disk for good before the values go: who has lost his values without it is damaged.
+        The marker is durable before the values are removed: a class without values and marker counts as damaged.
         """
         name = self.place(cls).name
         with self.run.opened() as own, open_below(own, "..", "..", CLASSES, name) as folder:
@@ -235,7 +236,7 @@ class Store:
 
     @property
     def dropped(self) -> set[ClassId]:
-        """The classes that were on disk once, and of which only their digests are left."""
+        """Classes whose values were dropped, so that only their digests are left."""
         return {cls for cls in self.committed if self._is_dropped(cls)}
 
     def _is_dropped(self, cls: ClassId) -> bool:
@@ -247,7 +248,7 @@ class Store:
         return DROPPED in names and SHARD not in names
 
     def remove(self, cls: ClassId) -> None:
-        """Take a class off the disk, as a whole."""
+        """Remove a class from the disk."""
         with self.run.opened() as own:
             discard(own, f"../../{CLASSES}/{self.place(cls).name}")
 
@@ -261,5 +262,5 @@ class Store:
 
     @property
     def table_digest(self) -> str:
-        """The digest of the whole table, when all of it is on disk."""
+        """Digest of the whole table; requires that every class is committed."""
         return f"{sum(self.digest(cls) for cls in self.partition.classes) % 2**256:064x}"

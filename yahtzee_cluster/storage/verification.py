@@ -1,4 +1,4 @@
-"""Whether every byte of a table on disk is right: digests, what must hold of all entries, and a sample judged anew."""
+"""Verification of a table on disk: digests, invariants of all entries, and a sample of values recomputed."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from yahtzee_cluster.storage.errors import DamagedError
 from yahtzee_cluster.storage.store import Store
 
 TOLERANCE = 1e-12
-"""By so much, relatively, the judge may differ: he adds in another order."""
+"""Largest relative difference allowed: a judge may add in another order."""
 
 Judgements = Iterator[tuple[str, float, float]]
-"""What an entry is, what the table has there, and what the judge finds."""
+"""For each entry that was recomputed: its description, the stored value, the recomputed value."""
 
 Judge = Callable[[ClassId, np.random.Generator], Judgements]
-"""Solves a random entry of a class again, and whatever lies beside it; none where a class has none to be judged."""
+"""Recomputes a random entry of a class, perhaps with related ones; yields nothing for a class without suitable ones."""
 
 
 class UnsoundError(YahtzeeClusterError):
-    """A table is not right."""
+    """Verification has found an error in a table."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found."""
+    """Result of a verification."""
 
     n_classes: int
     n_missing: int
     complaints: tuple[str, ...]
     n_judged: int
     seed: int
-    """Of the sample that was judged."""
+    """Seed of the sample."""
     largest_difference: float
     table_sha256: str | None
-    """Of a table that is complete and sound."""
+    """None unless the table is complete and sound."""
 
     def check(self) -> None:
-        """Refuse a table that is not right."""
+        """Raise UnsoundError if there are complaints."""
         if self.complaints:
             raise UnsoundError("\n".join(self.complaints))
 
     def report(self) -> str:
-        """What there is to say of a table that is right."""
+        """Report on a sound table; raises UnsoundError for any other."""
         self.check()
         lines = [f"classes    {self.n_classes - self.n_missing} of {self.n_classes} there, all sound"]
         if self.table_sha256:
@@ -62,9 +62,10 @@ class Verdict:
 def verify(
     problem: Recurrence, store: Store, n_sampled: int = 0, seed: int | None = None, judge: Judge | None = None
 ) -> Verdict:
-    """Look at everything that is there; where a table is complete, have values judged, by the problem if need be.
+    """Check every class on disk; if the table is complete and sound, recompute a sample of its values.
 
-    One of every class at least, and so many in all; which ones is another question each time, unless a seed is given.
+    The sample has at least one value of every class, and `n_sampled` in all; it is different each time, unless a seed
+    is given. The default judge is that of the problem.
     """
     there = set(store.committed) - store.dropped
     missing = [cls for cls in store.partition.classes if cls not in there]
@@ -104,7 +105,7 @@ def _judged(classes: Sequence[ClassId], n_sampled: int, seed: int, judge: Judge)
 
 
 def _by(problem: Recurrence, store: Store) -> Judge:
-    """The problem's own judge."""
+    """The judge of a problem, `Recurrence.judged`."""
 
     def entries(subset: int) -> NDArray[np.float64]:
         start = store.start(subset)
