@@ -1,1 +1,1 @@
-"""Runs a computation: threads, MPI, processes, signals, progress, planning, and the command itself."""
+"""Execution of a run: threads, MPI, processes, signals, progress, planning, and the command itself."""

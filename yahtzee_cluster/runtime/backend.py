@@ -1,4 +1,4 @@
-"""What a run needs of whatever computes its classes: other ranks, or this process alone."""
+"""Interface between a run and the workers that compute its classes: other ranks, or this process alone."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ T = TypeVar("T")
 
 
 class Backend(Protocol):
-    """Workers, as the run sees them; and the one thread of the run that may wait for the disk."""
+    """The workers of a run, and its one thread for calls to the disk."""
 
     @property
     def n_workers(self) -> int:
-        """How many workers there are."""
+        """Number of workers."""
 
     def begin(self, setup: Setup) -> None:
-        """Hand all workers what they need; comes first."""
+        """Send the setup to all workers; must be called first."""
 
     def wait_for_disk(self, work: Callable[[], T], *, stoppable: bool = True) -> T:
-        """Do something in the disk's thread and return its result; heartbeats go on meanwhile.
+        """Call `work` in the disk's thread and return its result; heartbeats continue meanwhile.
 
-        Unless it is stoppable, a request to stop is not heeded before it returns.
+        Unless it is stoppable, a request to stop takes effect only after it has returned.
         """
 
     def begin_on_disk(self, work: Callable[[], object]) -> None:
-        """Do something in the disk's thread, and do not wait for it."""
+        """Call `work` in the disk's thread, without waiting for it."""
 
     def check(self, store: Store, classes: Sequence[ClassId]) -> list[ClassId]:
-        """Have classes on disk checked; return those that are sound. From here on workers write for this run."""
+        """Have classes on disk checked; return the sound ones. From here on workers write for this run."""
 
     def run(self, schedule: Schedule, show: Callable[[], None]) -> None:
-        """Compute all that is left to compute; `show` is called often."""
+        """Compute all remaining classes; `show` is called often."""
 
     def dismiss(self) -> Usage:
-        """Let workers finish what they have begun, as far as there is time; return what was spent in all.
+        """Let workers finish what they have begun, within the grace period; return the usage of all.
 
-        May be called again, and then only returns that.
+        Further calls only return the usage.
         """
 
     def give_up(self) -> None:
-        """Wait for no worker any more."""
+        """From here on, do not wait for any worker."""
 
     def leave(self) -> None:
-        """Enter the final barrier with all workers; raises UnreachableError if some do not come."""
+        """Enter the final barrier with all workers; raises UnreachableError if it times out."""
 
     @property
     def broken(self) -> bool:
-        """Whether a worker will not leave with the others, or a call to the disk has not returned."""
+        """Whether a worker will miss the final barrier, or a call to the disk has not returned."""

@@ -1,4 +1,4 @@
-"""The command that computes a table, alone or behind mpirun, for any problem: flags, processes, exit codes.
+"""The command that computes a table, for any problem, with or without mpirun: flags, processes, exit codes.
 
 Results go to stdout, progress and errors to stderr.
 """
@@ -43,26 +43,26 @@ log = logging.getLogger("yahtzee_cluster")
 STARTED = time.perf_counter()
 GRACE_S = 30.0
 FORWARDED_S = 0.5
-"""Launchers forward what ranks print; when a job is aborted, they may lose what they have not read by then."""
+"""Delay before an abort: launchers forward the output of ranks, and may lose what they have not read by then."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A kind of computation, and how it is called."""
+    """A kind of computation, and the program that runs it."""
 
     kind: type[Computation]
     program: str
     example: str
     complete: bool = False
-    """Whether it plans and verifies as well."""
+    """Whether the program has --plan and --verify as well."""
 
 
 def main(command: Command, arguments: Sequence[str] | None = None, note: CrashNote | None = None) -> int:
-    """Run one computation, on all ranks that there are; return the exit code."""
+    """Run one computation on all ranks; return the exit code."""
     open_streams()
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, stream=sys.stderr)
     try:
-        comm = world()  # until then, signals end a rank as they end any program: nothing has been begun
+        comm = world()  # before this, signals have their default action: nothing has been begun
     except YahtzeeClusterError as error:
         return _refuse(command, error)
     request = StopRequest()
@@ -86,13 +86,13 @@ def main(command: Command, arguments: Sequence[str] | None = None, note: CrashNo
 
 
 def run(command: Command) -> NoReturn:
-    """Run this command, and leave the process with its exit code."""
-    end_quietly_on_interrupt()  # until requests to stop are heeded
+    """Run this command, and exit with its code."""
+    end_quietly_on_interrupt()  # until StopRequest.listen
     raise SystemExit(supervised(lambda note: main(command, note=note)) if launched_ranks() else main(command))
 
 
 def start(kind: type[Computation], example: str = "") -> NoReturn:
-    """Run the command of one's own kind of computation, which also plans and verifies: call it from `__main__`."""
+    """Run the command of a computation of your own, which also plans and verifies; call it from `__main__`."""
     run(Command(kind, f"python {sys.argv[0]}", example, complete=True))
 
 
@@ -114,7 +114,7 @@ def _lead(command: Command, comm: Ranks, request: StopRequest, arguments: Sequen
 def _execute(
     command: Command, backend: Backend, n_ranks: int, request: StopRequest, arguments: Sequence[str] | None
 ) -> str | int:
-    """Do what the command line says; return what is to be printed, or an exit code."""
+    """Execute the command line; return the text to print, or an exit code."""
     try:
         options = _parser(command).parse_args(arguments)
         request.grace_s = options.grace
@@ -134,14 +134,14 @@ def _execute(
             with_result=not options.json,
         )
         return summary.as_json() if options.json else summary.as_text(result)
-    except SystemExit as end:  # what argparse makes of wrong usage, and of --help
+    except SystemExit as end:  # raised by argparse for wrong usage and for --help
         return int(end.code or 0)
     except YahtzeeClusterError as error:
         return _refuse(command, error)
 
 
 def _verify(asked: Computation) -> str:
-    """Verify a table; return the report, or raise what is wrong with it."""
+    """Verify a table; return the report, or raise UnsoundError."""
     problem = asked.problem()
     _, directory = where(asked, problem, 1)
     header = read_header(directory)
@@ -155,7 +155,7 @@ def _leave_together(backend: Backend) -> bool:
     try:
         backend.leave()
     except UnreachableError as error:
-        log.error("%s", error)  # noqa: TRY400  # the traceback tells nothing
+        log.error("%s", error)  # noqa: TRY400  # a traceback would add nothing
         return False
     return True
 
@@ -172,7 +172,7 @@ def _with_own_cache(setup: Setup, arguments: Sequence[str] | None) -> Setup:
 
 
 def _leave_alone(comm: Ranks, code: int) -> int:
-    """Leave without the barrier; MPI_Abort ends ranks that are still there."""
+    """Exit without the barrier; MPI_Abort ends ranks that are still running."""
     sys.stdout.flush()
     sys.stderr.flush()
     if not is_finalized() and comm.size > 1:
@@ -186,7 +186,7 @@ def _refuse(command: Command, error: YahtzeeClusterError) -> int:
     return error.exit_code
 
 
-# ------------------------------------------------------------------------------------------- what is asked
+# ----------------------------------------------------------------------------------------- the command line
 
 
 def _parser(command: Command) -> Parser:

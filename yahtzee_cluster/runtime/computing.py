@@ -1,4 +1,4 @@
-"""One run from claim to result: claim the directory, resume, compute what is missing, sum up."""
+"""One run from claim to result: claim the directory, resume, compute what is missing, return the summary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from yahtzee_cluster.text import names_in
 log = logging.getLogger("yahtzee_cluster")
 
 SPARE_ROOM = 1.25
-"""How many times the expected size of the frontier must be free: classes do not take as long as planned."""
+"""Free space required, as a multiple of the expected frontier, since classes may take longer than planned."""
 
 
 def compute(
@@ -43,7 +43,7 @@ def compute(
     provenance: Mapping[str, Any],
     with_result: bool,
 ) -> tuple[Summary, Sequence[str]]:
-    """Compute a table, or what is missing of it; return how it went, and the table's result if that is wanted."""
+    """Compute a table, or what is missing of it; return the summary, and the result if `with_result`."""
     problem = asked.problem()
     fixed, directory = where(asked, problem, backend.n_workers)
     backend.begin(Setup(problem, fixed, directory, asked.cache_bytes, asked.threads, lease_s, disk_timeout_s))
@@ -81,7 +81,7 @@ def compute(
 
 
 def _run(backend: Backend, schedule: Schedule, store: Store, frontier: Frontier | None) -> None:
-    """Compute all that is left, show progress, and drop classes as soon as nothing to come reads them."""
+    """Compute the remaining classes and show progress; drop each class that has left the frontier."""
     with closing(Progress(schedule, store)) as progress:
 
         def show() -> None:
@@ -95,19 +95,19 @@ def _run(backend: Backend, schedule: Schedule, store: Store, frontier: Frontier 
 
 @contextmanager
 def _held_by(backend: Backend, claimed: AbstractContextManager[Store]) -> Iterator[Store]:
-    """A claim that is made, and released, in the disk's thread."""
+    """Hold a claim that is made, and released, in the disk's thread."""
     with ExitStack() as stack:
         stack.callback(partial(_release, backend, held := ExitStack()))
         yield backend.wait_for_disk(partial(held.enter_context, claimed))
 
 
 def _release(backend: Backend, held: ExitStack) -> None:
-    with suppress(DiskTimeoutError):  # the next run finds out that nobody holds the table any more
+    with suppress(DiskTimeoutError):  # the lock ends with this process
         backend.wait_for_disk(held.close, stoppable=False)
 
 
 def _digest_of_finished(store: Store) -> str:
-    """The digest of a table that still has its own header."""
+    """Digest of the finished table; raises ReplacedError if its header was removed or exchanged."""
     store.check_header()
     return store.table_digest
 

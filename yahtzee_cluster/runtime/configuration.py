@@ -1,7 +1,7 @@
-"""What one run is asked for, whatever the problem: the other half of the front door, beside `recurrence`.
+"""The configuration of one run, for any problem, and its flags on the command line.
 
-A program of one's own derives a class from `Computation`, and hands it to `engine.start`: that makes a command that
-computes the table, with or without mpirun in front, plans it, and verifies it.
+A program of your own derives a class from `Computation` and passes it to `runtime.command.start`, which makes a command
+that computes the table, with or without mpirun, plans it, and verifies it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from yahtzee_cluster.text import as_cache_size, short, shown
 AUTO = "auto"
 KEEP = ("all", "frontier")
 MAX_THREADS = 1024
-"""Each has memory of its own, before it has anything to do."""
+"""Limit on --threads: each thread allocates its memory at the start."""
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Computation(ABC):
-    """What is to be computed, and with what. Its fields are flags of its command line, under the same names."""
+    """A problem and the resources to compute it with. Each field is a command-line flag of the same name."""
 
     G: str = AUTO
     """A number of elements, their names with commas between, or "auto"."""
@@ -44,55 +44,55 @@ class Computation(ABC):
     threads: int = 1
     store: str | None = None
     keep: str = "all"
-    """Of the table on disk: all of it, or the frontier, what classes to come read."""
+    """What to keep of the table on disk: all of it, or only the frontier, which remaining classes read."""
 
     @abstractmethod
     def problem(self) -> Recurrence:
-        """What is to be computed; workers get it as the master made it, pickled."""
+        """The problem to compute. The master makes it once, and sends it to the workers, pickled."""
 
     @property
     @abstractmethod
     def about(self) -> Mapping[str, Any]:
-        """What it is, in a few words by name: for summaries, and the name of the table's directory."""
+        """Short description, as named values: for summaries, and for the name of the table's directory."""
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """What a table should say of how it was computed, besides what every table does."""
+        """Provenance to write into a table besides that which every table has."""
         return {}
 
     def result(self, problem: Recurrence, store: Store) -> Sequence[str]:  # noqa: ARG002
-        """What people want to know first of a finished table, line by line."""
+        """Main results of a finished table, as lines of text."""
         return []
 
     @classmethod  # noqa: B027  # most need none
     def add_flags(cls, parser: argparse.ArgumentParser) -> None:
-        """Add what this command line has besides the flags of all runs."""
+        """Add the flags that this kind of computation has besides those of all runs."""
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:
-        """The computation that a command line asks for."""
+        """Computation with the options of a command line."""
         return cls(**{key: value for key, value in vars(options).items() if value is not None and key in cls.names()})
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Of all fields."""
+        """Names of all fields."""
         return tuple(cls.__dataclass_fields__)
 
     def overridden(self, given: Mapping[str, Any]) -> Self:
-        """The same with everything replaced that is given and not None."""
+        """Copy in which the given values that are not None replace the fields of these names."""
         return replace(self, **{key: value for key, value in given.items() if value is not None})
 
     def schedule(self, partition: Partition, done: Collection[ClassId]) -> Schedule:
-        """Who computes what, and when, of a table of which some classes are done."""
+        """Schedule of a table, some classes of which are done."""
         return Schedule.of(partition, done, self.threads)
 
     @property
     def cache_bytes(self) -> int:
-        """The bound of each rank's cache."""
+        """Size limit of each rank's cache."""
         return parse_bytes(self.cache)
 
     def directory(self, fixed: int) -> Path:
-        """Where the table is, or will be."""
+        """Directory of the table."""
         if self.store is not None:
             return table_path(self.store)
         words = [re.sub(r"[^A-Za-z0-9._-]+", "-", str(value)) for value in self.about.values() if value is not None]
@@ -100,7 +100,7 @@ class Computation(ABC):
 
 
 def parse_bytes(text: str) -> int:
-    """A number of bytes, such as 256MB; units are powers of 1024."""
+    """Parse a size such as 256MB; units are powers of 1024."""
     match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE | re.ASCII)
     if not match:
         raise UsageError(f"expected a size such as 256MB or 2GB, found {shown(text)}")
@@ -108,7 +108,7 @@ def parse_bytes(text: str) -> int:
 
 
 def fixed_set(asked: Computation, problem: Recurrence, n_workers: int) -> int:
-    """The fixed set that is asked for, after making sure that every class fits into the cache."""
+    """Fixed set that G stands for; refuses one with which some class does not fit into the cache."""
     scales = Scales(problem)
     names = problem.element_names
     if asked.G == AUTO:
@@ -128,7 +128,7 @@ def fixed_set(asked: Computation, problem: Recurrence, n_workers: int) -> int:
 
 
 def check_fits(asked: Computation, problem: Recurrence, fixed: int, scales: Scales) -> None:
-    """Refuse a cache in which some class could not be computed."""
+    """Refuse a cache that is too small for some class; the message names a G or a size that will do."""
     needed = needed_bytes(problem.partition(fixed))
     if needed <= asked.cache_bytes:
         return
@@ -158,7 +158,7 @@ def _named(text: str, names: tuple[str, ...]) -> int:
 
 
 def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
-    """The flags of a computation."""
+    """Add the flags of a computation to a parser."""
     default = kind.__dataclass_fields__
     add = parser.add_argument
     add("--version", action="version", version=__version__)
@@ -186,7 +186,7 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
-    """The one flag that may differ between ranks."""
+    """Add --cache, the one flag that may differ between ranks."""
     default = Computation.__dataclass_fields__["cache"].default
     parser.add_argument(
         "--cache", type=_size, metavar="SIZE", help=f"memory for classes, on each rank (default: {default})"
@@ -194,7 +194,7 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_count(text: str, most: int = MAX_COUNT) -> int:
-    """A whole number from 1 on, as a flag has it."""
+    """Parse the value of a flag that takes a whole number from 1 on."""
     count = whole_number(text)
     if count is None or not 1 <= count <= most:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {most}, found {shown(text)}")

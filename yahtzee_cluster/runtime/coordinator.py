@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class WorkerFailedError(YahtzeeClusterError):
-    """A rank could not go on."""
+    """A worker has failed."""
 
     def __init__(self, rank: int, failed: Failed) -> None:
         super().__init__(rank, failed)
@@ -63,7 +63,7 @@ class WorkerFailedError(YahtzeeClusterError):
 
 
 class Coordinator:
-    """The master's side: hands the workers their instructions, hears their reports, watches their leases."""
+    """Backend of the master: sends instructions to the workers, receives their reports, checks their leases."""
 
     def __init__(self, comm: Ranks, request: StopRequest) -> None:
         self._comm = comm
@@ -82,7 +82,7 @@ class Coordinator:
 
     @property
     def broken(self) -> bool:
-        """Whether a worker will not leave with the others, or a call to the disk has not returned."""
+        """Whether a worker will miss the final barrier, or a call to the disk has not returned."""
         return self._broken or (self._disk is not None and not self._disk.is_idle)
 
     def begin(self, setup: Setup) -> None:
@@ -93,7 +93,7 @@ class Coordinator:
         self._send_all(setup)
 
     def wait_for_disk(self, work: Callable[[], T], *, stoppable: bool = True) -> T:
-        """Do something in the disk's thread; messages that come meanwhile are kept for later."""
+        """Call `work` in the disk's thread; messages that arrive meanwhile are queued."""
         assert self._disk
         future, disk = self._disk.begin(work), self._disk
 
@@ -109,12 +109,12 @@ class Coordinator:
         return future.result()
 
     def begin_on_disk(self, work: Callable[[], object]) -> None:
-        """Do something in the disk's thread, and do not wait for it."""
+        """Call `work` in the disk's thread, without waiting for it."""
         assert self._disk
         self._disk.begin(work)
 
     def check(self, store: Store, classes: Sequence[ClassId]) -> list[ClassId]:
-        """Share classes out to be checked; every worker makes sure that it sees the directory that was claimed."""
+        """Distribute classes among workers to be checked; each worker verifies that it sees the claimed directory."""
         assert self._disk
         self._disk.watch(store)
         self._store = store
@@ -142,7 +142,7 @@ class Coordinator:
             self._handle(schedule, [self._departure(rank, schedule)] if events is None else events)
 
     def dismiss(self) -> Usage:
-        """Stop all workers, and wait for their usage as long as there is time."""
+        """Stop all workers, and wait for their usage within the grace period."""
         if self._usage is None:
             self._usage = Usage()
             if self._disk:
@@ -151,7 +151,7 @@ class Coordinator:
 
             def meanwhile() -> None:
                 self._request.check_time()
-                with suppress(YahtzeeClusterError):  # what ends the work has been raised before
+                with suppress(YahtzeeClusterError):  # an error that ends the run has been raised before
                     if self._disk:
                         self._disk.check()
 
@@ -166,7 +166,7 @@ class Coordinator:
         return self._usage
 
     def give_up(self) -> None:
-        """Wait for no worker any more."""
+        """From here on, do not wait for any worker."""
         self._usage, self._broken = self._usage or Usage(), True
 
     def leave(self) -> None:
@@ -193,7 +193,7 @@ class Coordinator:
             self._send(rank, Work(tuple(instructions)))
 
     def _next_events(self, show: Callable[[], None] = lambda: None) -> tuple[int, Sequence[Event | Checked] | None]:
-        """The next events and their worker, or None and a worker that is lost; whatever ends the run is raised."""
+        """The next events and their worker, or None and a worker that is lost; raises whatever ends the run."""
         while True:
             match self._receive(partial(self._check_run, show)):
                 case rank, Failed() as failed:
@@ -225,7 +225,7 @@ class Coordinator:
     def _receive_new(
         self, meanwhile: Callable[[], None], is_answered: Callable[[], bool] = lambda: False
     ) -> tuple[int, ToMaster]:
-        """The next message that comes in, or DiskAnswered."""
+        """The next message to arrive, or DiskAnswered."""
 
         def poll() -> tuple[int, ToMaster] | None:
             meanwhile()
@@ -240,7 +240,7 @@ class Coordinator:
     def _check_leases(self) -> tuple[int, ToMaster] | None:
         """Send heartbeats that are due; report a worker whose lease has expired, or that is known to be dead."""
         if self._leases.heartbeat_due():
-            for rank in (*self._leases.holders, *self._left):  # those that have left still wait for the others
+            for rank in (*self._leases.holders, *self._left):  # workers that have left wait in the final barrier
                 self._outbox.send(Heartbeat(), rank)
         lost, why = self._leases.expired(), f"has said nothing for {self._leases.limit_s:g} s"
         if lost is None:
@@ -252,7 +252,7 @@ class Coordinator:
         return lost, LeaseExpired()
 
     def _dead(self) -> int | None:
-        """A worker that has a tombstone, if there is one."""
+        """A worker that has a tombstone, or None."""
         dead = [rank for rank in (self._disk.dead if self._disk else ()) if rank in self._leases.holders]
         if not dead:
             return None
@@ -260,7 +260,7 @@ class Coordinator:
         return dead[0]
 
     def _departure(self, rank: int, schedule: Schedule) -> Event:
-        """The event of a lost worker; some of what it had begun may be on disk although it could not report it."""
+        """The event for a lost worker; it may have committed classes without being able to report them."""
         store = self._store
         assert store
         begun, on_disk = schedule.unfinished(rank), set(self.wait_for_disk(lambda: store.committed))

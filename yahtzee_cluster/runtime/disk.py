@@ -1,6 +1,6 @@
-"""Calls to the shared disk, in a thread of their own, so that the thread that sends heartbeats never waits for a disk.
+"""Calls to the shared disk, in a thread of their own, so that the thread that sends heartbeats never blocks on a disk.
 
-A file server that is away blocks every call until it is back. The run continues then, if that is within the timeout.
+A file server that is down blocks every call until it is back; the run then continues, if that is within the timeout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DISK_TIMEOUT_S = 300
 WARN_S, WARN_SHARE = 10.0, 0.25
 """A call that takes longer, or more than this share of the timeout, is logged."""
 POLL_EVERY_S = 0.5
-"""How often the master looks whether the table is still this run's, and for tombstones."""
+"""Interval at which the master checks that it still holds the table, and looks for tombstones."""
 
 DISK = "disk"
 
@@ -47,7 +47,7 @@ class DiskTimeoutError(YahtzeeClusterError):
 
 
 class DiskWatchdog:
-    """Times calls to the disk, by kind: logs one that takes long, raises on one that exceeds the timeout."""
+    """Watchdog for calls to the disk, by kind: logs a slow one, raises when one exceeds the timeout."""
 
     def __init__(self, path: Path, limit_s: float, kinds: Collection[str]) -> None:
         self._path = path
@@ -57,11 +57,11 @@ class DiskWatchdog:
         self.has_expired = False
 
     def answered(self, kind: str) -> None:
-        """A call has returned."""
+        """Restart the timer of a kind: a call has returned."""
         self._leases.renew(kind)
 
     def check(self, under_way: Collection[str]) -> None:
-        """Log or raise if a call that is under way takes too long. To be called often."""
+        """Log or raise if a call takes too long; `under_way` are the kinds of calls to time. To be called often."""
         if self.has_expired:
             raise DiskTimeoutError(self._path, self._leases.limit_s)
         for kind in self._kinds:
@@ -81,7 +81,7 @@ class DiskWatchdog:
 
 
 class Disk:
-    """One thread for calls to the disk, one after the other; it also watches over the claim of the run."""
+    """One thread that makes calls to the disk in turn, and polls the directory of the run."""
 
     def __init__(self, path: Path, limit_s: float) -> None:
         self._path = path
@@ -102,11 +102,11 @@ class Disk:
         return future
 
     def watch(self, store: Store | None) -> None:
-        """From here on, look at the directory of this run twice a second; with None, no more."""
+        """From here on, poll the directory of the run that writes this table; with None, stop polling."""
         self._run = store.run if store else None
 
     def check(self) -> None:
-        """Raise the error of a call, or that one takes too long. To be called often."""
+        """Raise the error of a call, or DiskTimeoutError. To be called often."""
         while self._under_way and self._under_way[0].done():
             self._under_way.popleft().result()
             self._watchdog.answered(DISK)
@@ -119,7 +119,7 @@ class Disk:
         return all(future.done() for future in self._under_way)
 
     def _poll(self) -> None:
-        """Look for tombstones, unless that was done just now; raises if the table is no longer this run's."""
+        """Look for tombstones, if that is due; raises ReplacedError if the run no longer holds the table."""
         if self._polling is not None and self._polling.done():
             self.dead, self._polling, self._polled = self._polling.result(), None, monotonic()
         if self._run is not None and self._polling is None and monotonic() - self._polled > POLL_EVERY_S:

@@ -1,6 +1,6 @@
-"""The executor of one rank: threads that carry out what its worker decides.
+"""The executor of one rank: threads that carry out the decisions of its worker.
 
-All decisions are taken in the thread that calls `handle` and `wait`; the others only load, compute and write blocks.
+All decisions are made in the thread that calls `handle` and `wait`; the others only load, compute and write blocks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from yahtzee_cluster.text import as_cache_size
 log = logging.getLogger(__name__)
 
 SHARES = 8
-"""Parts into which a class is cut for each thread, so that all threads end at about the same time."""
+"""Shares of a class for each thread; several, so that all threads end at about the same time."""
 
 
 class ClassFailedError(YahtzeeClusterError):
@@ -56,7 +56,7 @@ class ClassFailedError(YahtzeeClusterError):
 
 @dataclass(frozen=True)
 class Join:
-    """Make sure that the directory is the one that the run has claimed."""
+    """Check that the directory is the one that the run has claimed."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Verify:
 
 
 class Executor:
-    """A worker's state machine with the threads, the memory and the table that it decides about."""
+    """A worker's state machine, with the threads, memory and table that carry out its actions."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Executor:
         self._started = perf_counter()
         self._busy_s = 0.0
         self._events: list[Event | Checked] = []
-        # A SimpleQueue would wait for ever, were it interrupted by a signal just before its time is over.
+        # Not a SimpleQueue: its `get` may block for ever if a signal arrives just before the timeout.
         self._ended: Queue[tuple[Join | Verify | Action, Future[tuple[Any, float]]]] = Queue()
         self._n_running = {kind.__name__: 0 for kind in (Load, Solve, Write)}
         self._watchdog = DiskWatchdog(store.path, disk_timeout_s, (Load.__name__, Write.__name__))
@@ -104,7 +104,7 @@ class Executor:
         """The executor of one rank; refuses a cache in which some class could not be computed."""
         store = Store.of(setup.directory, setup.problem, setup.fixed)
         needed = needed_bytes(store.partition)
-        if needed > setup.cache_bytes:  # other hosts may have more
+        if needed > setup.cache_bytes:  # hosts may differ
             raise UsageError(f"--cache is too small here: a class of this table needs {as_cache_size(needed)}")
         return cls(setup.problem, store, setup.cache_bytes, setup.n_threads, rank, setup.disk_timeout_s)
 
@@ -121,7 +121,7 @@ class Executor:
         self._submit(Load, Verify(cls), partial(self.store.is_sound, cls))
 
     def wait(self, timeout_s: float | None) -> list[Event | Checked]:
-        """Wait for events until the timeout, and return them."""
+        """Wait for actions to end, until the timeout; return the events."""
         try:
             self._settle(*self._ended.get(timeout=0 if self._events else timeout_s))
             while True:
@@ -160,7 +160,7 @@ class Executor:
 
     @property
     def usage(self) -> Usage:
-        """What was spent so far."""
+        """Usage of this rank so far."""
         self._usage.idle_s = perf_counter() - self._started - self._busy_s
         self._usage.cache_peak_bytes = self.cache.peak_bytes
         self._usage.rss_peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -214,7 +214,7 @@ class Executor:
             if not isinstance(action, Load) or self.worker.needs(cls):
                 self._fail(action, error)
                 return
-            if not isinstance(error, DroppedError):  # what is needed after all is loaded again
+            if not isinstance(error, DroppedError):  # if it is needed after all, it is loaded again
                 log.warning("%s", error)
             self._carry_out(self.worker.missed(action))
             return
@@ -237,7 +237,7 @@ class Executor:
         self._carry_out(self.worker.done(action))
 
     def _fail(self, action: Action, error: Exception) -> None:
-        """Raise what has failed, or log it if the executor is stopping anyway."""
+        """Raise the error of an action, or log it if the executor is stopping."""
         verb = type(action).__name__.lower()
         failure: Exception = error
         if not isinstance(error, ReplacedError):
@@ -254,10 +254,10 @@ class Executor:
         readable = {other: self._block(other) for other in self.partition.dependencies(cls)}
         return [readable.get(self.partition.below(cls, a)) for a in range(self.partition.n_elements)]
 
-    # -------------------------------------------------------------------------------- in threads of their own
+    # --------------------------------------------------------------------------------------- in other threads
 
     def _solve(self, block: Block, below: Below) -> float:
-        """Compute a class; return the processor time that it took."""
+        """Compute a class; return the CPU time of the solvers."""
         if self._n_threads == 1:
             return self._solve_share(block, below)
         ends = np.linspace(0, block.starts[-1], SHARES * self._n_threads + 1)

@@ -1,6 +1,6 @@
-"""Heartbeats and leases: who counts as lost, and when a heartbeat is due.
+"""Heartbeats and leases: which ranks count as lost, and when a heartbeat is due.
 
-A lease runs out only while this process itself is running: after the whole job was suspended, nobody has been silent.
+Only time in which this process itself was running counts, so that no lease expires while the whole job is suspended.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Generic, TypeVar
 LEASE_S = 30.0
 """A rank that is silent for longer is lost (--lease)."""
 HEARTBEATS_PER_LEASE = 4
-"""How many heartbeats each rank sends in the time of one lease."""
+"""Number of heartbeats that each rank sends within one lease."""
 CLAIM_TIMES = 10
-"""How many leases a rank may be silent while the table is claimed and workers prepare."""
+"""Limit on silence, in leases, while the table is claimed and workers start."""
 LONGEST_STEP_S = 1.0
-"""Time between two calls counts as this much at most, and as a quarter of the lease at most: in more than that, this
-process was suspended."""
+"""Time between two checks counts up to this limit, and up to a quarter of the lease: if more has passed, this process
+was suspended."""
 
 
 Holder = TypeVar("Holder", bound=Hashable)
 
 
 class Leases(Generic[Holder]):
-    """A lease for each of several others; and the time of this side's own next heartbeat."""
+    """The leases of several holders, and the time of this side's own next heartbeat."""
 
     def __init__(self, holders: Iterable[Holder], limit_s: float = LEASE_S) -> None:
         self.limit_s = limit_s
-        """How long a holder may be silent."""
+        """Longest silence allowed to a holder."""
         self.lease_s = limit_s
-        """How long the others let this side be silent; may be less."""
+        """Longest silence that the other side allows to this one; may be less."""
         self._looked = monotonic()
         self._awake_s = 0.0
         self._heard = dict.fromkeys(holders, 0.0)
@@ -38,20 +38,20 @@ class Leases(Generic[Holder]):
 
     @property
     def holders(self) -> list[Holder]:
-        """All whose lease has not expired."""
+        """Holders whose lease has not expired."""
         return list(self._heard)
 
     def renew(self, holder: Holder) -> None:
-        """Something was heard of a holder."""
+        """Renew the lease of a holder: a message or an answer has come from it."""
         if holder in self._heard:
             self._heard[holder] = self._awake_s
 
     def drop(self, holder: Holder) -> None:
-        """Watch a holder no more."""
+        """End the lease of a holder."""
         del self._heard[holder]
 
     def silence(self, holder: Holder) -> float:
-        """For how many seconds nothing was heard of a holder."""
+        """Seconds since the lease of a holder was renewed."""
         return self._awake_s - self._heard[holder]
 
     def expired(self) -> Holder | None:
@@ -66,7 +66,7 @@ class Leases(Generic[Holder]):
         return silent[0]
 
     def heartbeat_due(self) -> bool:
-        """Whether a heartbeat is to be sent now; if so, the next one is due a quarter of a lease later."""
+        """Whether a heartbeat is due now; if so, the next one is due a quarter of a lease later."""
         if self._awake_s - self._sent < self.lease_s / HEARTBEATS_PER_LEASE:
             return False
         self._sent = self._awake_s

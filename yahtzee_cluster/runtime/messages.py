@@ -31,7 +31,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class CheckClasses:
-    """Work for the run with this token from here on; report of each of these classes whether it is sound."""
+    """Work for the run with this token from here on; check each of these classes on disk."""
 
     classes: tuple[ClassId, ...]
     run: str
@@ -67,7 +67,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Checked:
-    """A class on disk was read; says whether it is sound, that is, as it was committed."""
+    """Result of checking a class on disk; it is sound if it is as it was committed."""
 
     cls: ClassId
     is_sound: bool
@@ -75,7 +75,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Report:
-    """What has happened at a worker."""
+    """Events of a worker."""
 
     events: tuple[Event | Checked, ...]
 
@@ -94,14 +94,14 @@ class Failed:
     host: str
     problem: str
     traceback: str = ""
-    """Only of an error that nobody expected."""
+    """Only of an unexpected error."""
     exit_code: int = YahtzeeClusterError.exit_code
     ends_at_once: bool = False
 
 
 @dataclass(frozen=True)
 class Leaving:
-    """Last message of a worker: it has finished what it had begun, and has spent so much in all."""
+    """Last message of a worker: it has finished what it had begun; carries its usage."""
 
     usage: Usage
 

@@ -1,7 +1,7 @@
 """MPI, as far as this program uses it. The only module that imports it.
 
-Nobody waits inside MPI, where waiting spins and takes a whole core: a rank with nothing to do polls for messages, with
-exponential back-off.
+No rank blocks inside MPI, where waiting spins and takes a whole core: a rank with nothing to do polls for messages,
+with exponential back-off.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ Ranks = MPI.Intracomm
 
 MASTER = 0
 PROBES = 3
-"""An MPI may have to be asked more than once before it sees a message that is there."""
+"""Probes in each poll: an MPI may need more than one before it reports a message that has arrived."""
 SHORTEST_S, MASTER_LONGEST_S, IDLE_LONGEST_S, SOLVING_LONGEST_S = 20e-6, 2e-3, 5e-3, 50e-3
-"""Back-off between two polls: doubled each time nothing came, up to the longest.
+"""Back-off between two polls: doubled after each poll without a message, up to the longest.
 
-Nothing is urgent for a worker that is solving a class; that it is solved wakes it at once.
+It is longest for a worker that is solving a class, which wakes at once when the class is solved.
 """
 SHARED_NEEDED = {"ucx": (0, 11 << 19), "ofi": (24 << 20, 3 << 19)}
-"""Shared memory that MPICH takes by way of each library, in all and for each rank of a host; with less it crashes."""
+"""Shared memory that MPICH needs with each library, per host and per rank; with less it crashes."""
 STARTING_S = 30
-"""All ranks of a job are started within this time."""
+"""Time within which a launcher starts all ranks of a job."""
 SEGMENTS = rf"{SHARED_MEMORY}/(mpich_shm_\w+|\d+:\d+:\d+)"
 """MPICH's segments of shared memory, and those of libfabric, which begin with the number of the process."""
 
 
 class UnreachableError(YahtzeeClusterError):
-    """Nothing is heard any more of a rank without which this one cannot continue."""
+    """A rank without which this one cannot continue no longer answers."""
 
 
 # ------------------------------------------------------------------------------------ beginning and end
@@ -59,7 +59,7 @@ def world() -> Ranks:
     if not MPI.Is_initialized():
         prepare_mpi()
         _check_shared_memory()
-        MPI.Init_thread(MPI.THREAD_FUNNELED)  # one thread of each rank speaks
+        MPI.Init_thread(MPI.THREAD_FUNNELED)  # only one thread of each rank calls MPI
     comm = MPI.COMM_WORLD
     for name, number in launched_ranks().items():
         if comm.size == 1:
@@ -68,7 +68,7 @@ def world() -> Ranks:
                 "mpirun of the MPI that mpi4py uses (.venv/bin/mpirun after `make setup`), or with srun --mpi=pmi2"
             )
     barrier(comm)
-    # By now all ranks of a host have its shared memory; without a name it goes when they go, however they do.
+    # By now all ranks of a host have mapped its shared memory; once unlinked, it is freed however they end.
     for name in re.findall(SEGMENTS, Path("/proc/self/maps").read_text(encoding="utf-8")):
         if not name[0].isdigit() or name.startswith(f"{os.getpid()}:"):
             Path(SHARED_MEMORY, name).unlink(missing_ok=True)
@@ -81,7 +81,7 @@ def _check_shared_memory() -> None:
     if not (SHARED_MEMORY.is_dir() and n_ranks.isdecimal()):
         return
     taken = 0
-    for path in SHARED_MEMORY.iterdir():  # what ranks that are a little faster have taken already
+    for path in SHARED_MEMORY.iterdir():  # already taken by ranks that started earlier
         with suppress(FileNotFoundError):
             found = path.lstat()
             is_new = re.fullmatch(SEGMENTS, str(path)) and time.time() - found.st_mtime < STARTING_S
@@ -109,7 +109,7 @@ def barrier(comm: Ranks, limit_s: float = math.inf) -> None:
 
 
 def finalize() -> None:
-    """Leave MPI while all others do: a rank that left later, or without a word, might be taken for dead."""
+    """Call MPI_Finalize, at the same time as all other ranks: one that exits without it may be taken for dead."""
     MPI.Finalize()
 
 

@@ -1,4 +1,4 @@
-"""What a run would need and take, for fixed sets of every size; solves nothing."""
+"""Forecasts of memory, reads and time of a run, for fixed sets of every size; computes nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MIB = 1 << 20
 FASTEST_DISK = 1e11
 CALIBRATED_SUBSETS = 32
 CALIBRATED_VALUES = 1 << 26
-"""No more than these are written and read to learn how fast the disk is, 512 MB, or else a single subset."""
+"""Most values written and read to measure the disk, 512 MB; a single subset may have more."""
 HEADING = (
     " |G|   classes     cache   reads   |  classes     cache   reads   largest     busy   fits  |"
     "      time    idle  efficiency"
@@ -35,7 +35,7 @@ HEADING = (
 
 @dataclass(frozen=True)
 class Row:
-    """What a fixed set of one size comes to: by the thesis' formulas, and in truth."""
+    """Figures for the fixed set of one size: by the formulas of the thesis, and from true sizes."""
 
     n_fixed: int
     thesis_classes: int
@@ -47,32 +47,32 @@ class Row:
     reads_per_value: float
     largest_class_bytes: int
     most_busy: float
-    """How many workers it keeps busy, at most: all there is to compute, over the longest chain of classes."""
+    """Upper bound on the number of busy workers: total work divided by the critical path."""
     fits: bool
     forecast: Forecast | None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is known about a job before it runs."""
+    """Forecasts for a job, for fixed sets of every size."""
 
     about: dict[str, Any]
     ranks: int
     threads: int
     cache_bytes: int
     fixed_bytes: int
-    """What each rank takes besides its cache."""
+    """Memory of each rank besides its cache."""
     table_bytes: int
     thesis_table_bytes: int
     costs: Costs
     advised: int | None
     rows: list[Row]
     left_out: list[int]
-    """Sizes of fixed sets with which there would be too many classes."""
+    """Sizes of fixed sets that would make too many classes."""
 
 
 def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, costs: Costs) -> Plan:
-    """The plan of a job for so many ranks, the master among them."""
+    """Plan of a job on `n_ranks` ranks, including the master."""
     scales = Scales(problem)
     n_workers = max(1, n_ranks - 1)
     rows = [_row(asked, problem, scales, n_fixed, n_workers, costs) for n_fixed in scales.sizes()]
@@ -94,14 +94,14 @@ def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, costs: Cost
 
 @dataclass(frozen=True)
 class Scaling:
-    """How a run with one fixed set goes on more and more ranks."""
+    """Forecasts for one fixed set, on increasing numbers of ranks."""
 
     about: dict[str, Any]
     G: list[str]
     classes: int
     table_bytes: int
     needed_bytes: int
-    """The smallest cache that will do."""
+    """Smallest cache that is sufficient."""
     cache_bytes: int
     fixed_bytes: int
     costs: Costs
@@ -110,7 +110,7 @@ class Scaling:
 
 
 def make_scaling(asked: Computation, problem: Recurrence, costs: Costs) -> Scaling:
-    """On 2 to 1,024 ranks, twice as many each time."""
+    """Forecasts for 2 to 1,024 ranks, in powers of two."""
     ranks = [1 << n for n in range(1, 11)]
     fixed = fixed_set(asked, problem, ranks[0])
     partition = problem.partition(fixed)
@@ -129,7 +129,7 @@ def make_scaling(asked: Computation, problem: Recurrence, costs: Costs) -> Scali
 
 
 def scaling_as_text(scaling: Scaling) -> list[str]:
-    """Line by line, for people."""
+    """The forecasts as lines of text."""
     cache = f"{rough_size(scaling.cache_bytes)} of cache for each rank, of which {rough_size(scaling.needed_bytes)}"
     lines = [
         _title(scaling.about),
@@ -172,11 +172,11 @@ def _row(asked: Computation, problem: Recurrence, scales: Scales, n_fixed: int, 
     )
 
 
-# ------------------------------------------------------------------------------------------ what it is shown as
+# ------------------------------------------------------------------------------------------------------ output
 
 
 def as_json(plan: Plan | Scaling) -> dict[str, Any]:
-    """In terms of JSON."""
+    """A plan or a scaling as JSON data."""
     listed = asdict(plan)
     forecasts = [row.forecast for row in plan.rows] if isinstance(plan, Plan) else plan.forecasts
     told = [row["forecast"] for row in listed["rows"]] if isinstance(plan, Plan) else listed["forecasts"]
@@ -192,7 +192,7 @@ def _title(about: Mapping[str, Any]) -> str:
 
 
 def as_text(plan: Plan) -> list[str]:
-    """Line by line, for people."""
+    """The plan as lines of text."""
     rank_bytes, thesis = plan.cache_bytes + plan.fixed_bytes, rough_size(plan.thesis_table_bytes)
     cache = f"a cache of {rough_size(plan.cache_bytes)}, and {rough_size(plan.fixed_bytes)} besides"
     lines = [
@@ -227,7 +227,7 @@ def _simulated(forecast: Forecast) -> str:
 
 
 def plot(plan: Plan, file: Path) -> None:
-    """Memory and reads against the size of the fixed set: the thesis' figures 5.7 and 5.8 for the case at hand."""
+    """Plot memory and reads against the size of the fixed set, as in figures 5.7 and 5.8 of the thesis."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -260,11 +260,11 @@ def plot(plan: Plan, file: Path) -> None:
         raise UsageError(f"plot: {file} cannot be written: {error}") from error
 
 
-# ------------------------------------------------------------------------------------------- what things cost
+# ---------------------------------------------------------------------------------------------- calibration
 
 
 def calibrate(problem: Recurrence, asked: Computation) -> Costs:
-    """Costs as they are here: some subsets solved out of made-up values, one class written and read."""
+    """Measure the costs on this machine: solve some subsets from placeholder values, write and read one class."""
     partition, middle = _part_of_a_layer(problem)
     members, starts = partition.members(middle), partition.starts(middle)
     n = min(len(members), CALIBRATED_SUBSETS)
@@ -300,7 +300,7 @@ def calibrate(problem: Recurrence, asked: Computation) -> Costs:
 
 
 def _part_of_a_layer(problem: Recurrence) -> tuple[Partition, ClassId]:
-    """The first subsets of the layer in the middle, as many as CALIBRATED_VALUES allows: a table of a single class."""
+    """A partition with a single class, the first subsets of the middle layer up to CALIBRATED_VALUES; and the class."""
     layers = problem.partition(0)
     middle = layers.classes[len(layers.classes) // 2]
     members = layers.members(middle)
@@ -320,7 +320,7 @@ def _seconds(action: Callable[[], object]) -> float:
 
 
 def _made_up(problem: Recurrence, members: Subsets, element: int) -> Block | None:
-    """Zeros for what the members are without an element: a kernel that takes all branches takes them as long."""
+    """A block of zeros for the members without an element; time in kernels does not depend on the values."""
     having = np.unique(members[members >> element & 1 == 1] ^ 1 << element)
     having = having[problem.exist(having)]
     if not len(having):

@@ -1,4 +1,4 @@
-"""What a run shows of itself while it runs: a live display on a terminal, now and then a line in a batch log."""
+"""Progress of a run: a live display on a terminal, or a line every LINE_EVERY_S seconds in a batch log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAUNCHERS = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"}
 
 
 class Progress:
-    """Shows how far a schedule has come; call it as often as you like."""
+    """Shows the progress of a schedule; may be called at any rate."""
 
     def __init__(self, schedule: Schedule, store: Store) -> None:
         self._schedule = schedule
@@ -38,7 +38,7 @@ class Progress:
         self._live = _LiveDisplay(terminal) if terminal else None
 
     def __call__(self) -> None:
-        """Show something, if it is time to."""
+        """Update the display, if it is due."""
         now = monotonic()
         if now - self._shown < (LIVE_EVERY_S if self._live else LINE_EVERY_S):
             return
@@ -47,7 +47,7 @@ class Progress:
             self._show(now)
 
     def close(self) -> None:
-        """Show the end, and leave the terminal as it was."""
+        """Show the final state, and restore the terminal."""
         if not (self._live and self._live.is_stalled):
             self._show(monotonic())
             if self._live:
@@ -74,7 +74,7 @@ class Progress:
             log.info(" ".join(f"{key}={value}" for key, value in {**facts, "computing": computing}.items()))
 
     def _workers(self) -> list[str]:
-        """What each worker does, as far as there is room to say it."""
+        """What each worker is doing, for up to WORKERS_SHOWN workers."""
         doing = {worker: f"computes {self._name(cls)}" for worker, cls in self._schedule.computing.items()}
         doing |= dict.fromkeys(self._schedule.idle, "waits")
         lines = [f"{worker:>4}  {doing[worker]}" for worker in sorted(doing)]
@@ -86,7 +86,7 @@ class Progress:
 
 
 def find_terminal() -> TextIO | None:
-    """The terminal that somebody looks at, if there is one; a launcher of ranks keeps it to itself."""
+    """The user's terminal, or None: stderr, or that of the MPI launcher, which does not pass it on to ranks."""
     if sys.stderr.isatty():
         return sys.stderr
     process = os.getppid()
@@ -104,10 +104,10 @@ def find_terminal() -> TextIO | None:
 
 
 class _LiveDisplay:
-    """A bar and a line for each worker, drawn over and over in the same place."""
+    """A progress bar and a line for each worker, redrawn in place."""
 
     def __init__(self, terminal: TextIO) -> None:
-        from rich.console import Console  # only where it is seen
+        from rich.console import Console  # loaded only for a terminal
         from rich.live import Live
 
         self._terminal = terminal
@@ -116,11 +116,11 @@ class _LiveDisplay:
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the terminal takes nothing now, as after Ctrl-S; the run must not wait for it."""
+        """Whether the terminal accepts no output now, as after Ctrl-S; the run must not block on it."""
         return not select.select([], [self._terminal], [], 0)[1]
 
     def update(self, share: float, facts: Mapping[str, str], workers: list[str]) -> None:
-        """Draw anew."""
+        """Redraw."""
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.text import Text
@@ -130,5 +130,5 @@ class _LiveDisplay:
         self._live.update(Group(Text(head), bar, Text("\n".join(workers))), refresh=True)
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         self._live.stop()

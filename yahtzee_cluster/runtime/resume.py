@@ -1,4 +1,4 @@
-"""What a resumed run trusts of the table it finds.
+"""What a resumed run takes over from the checkpoint, the table that it finds.
 
 - The header: a run without --G keeps the fixed set of the table; anything else that differs is refused.
 - A class whose seal, checksums and digest match is sound, and is not computed again.
@@ -26,7 +26,7 @@ log = logging.getLogger("yahtzee_cluster")
 
 
 def where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int, Path]:
-    """The fixed set and the directory; a table that was begun keeps its fixed set, unless another one is asked for."""
+    """Fixed set and directory of a run; without --G, a table that was begun keeps its fixed set."""
     if asked.G == AUTO and asked.store is not None:
         header = read_header(directory := table_path(asked.store))
         if header is not None and header.elements == problem.element_names:
@@ -37,7 +37,7 @@ def where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int,
 
 
 def trusted_classes(backend: Backend, store: Store, *, frontier_only: bool) -> Sequence[ClassId]:
-    """The classes that need not be computed again; all others that were found are removed."""
+    """Classes that need not be computed again; all others that were found are removed."""
     committed, dropped = backend.wait_for_disk(lambda: (store.committed, store.dropped))
     sound = backend.check(store, [cls for cls in committed if cls not in dropped])
     if not committed:

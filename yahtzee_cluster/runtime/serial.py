@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class SingleProcess:
-    """The one worker of a run without other ranks."""
+    """Backend of a run without other ranks: one worker, in this process."""
 
     n_workers = 1
 
@@ -38,7 +38,7 @@ class SingleProcess:
         self._disk = Disk(setup.directory, setup.disk_timeout_s)
 
     def wait_for_disk(self, work: Callable[[], T], *, stoppable: bool = True) -> T:
-        """Do something in the disk's thread, and return its result."""
+        """Call `work` in the disk's thread, and return its result."""
         assert self._disk
         future = self._disk.begin(work)
         while not future.done():
@@ -49,12 +49,12 @@ class SingleProcess:
         return future.result()
 
     def begin_on_disk(self, work: Callable[[], object]) -> None:
-        """Do something in the disk's thread, and do not wait for it."""
+        """Call `work` in the disk's thread, without waiting for it."""
         assert self._disk
         self._disk.begin(work)
 
     def check(self, store: Store, classes: Sequence[ClassId]) -> list[ClassId]:
-        """Check classes on disk; return those that are sound."""
+        """Check classes on disk; return the sound ones."""
         assert self._executor
         assert self._disk
         self._disk.watch(store)
@@ -87,7 +87,7 @@ class SingleProcess:
             events = self._executor.wait(SHOW_EVERY_S)
 
     def dismiss(self) -> Usage:
-        """Finish what was begun, as far as there is time; return what was spent."""
+        """Finish what was begun, within the grace period; return the usage."""
         if self._usage is None:
             self._usage = Usage()
             if self._disk is not None:
@@ -103,7 +103,7 @@ class SingleProcess:
         return self._usage
 
     def give_up(self) -> None:
-        """Wait for the worker no more."""
+        """From here on, do not wait for the worker."""
         self._usage = self._usage or Usage()
 
     def leave(self) -> None:

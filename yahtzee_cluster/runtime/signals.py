@@ -1,8 +1,8 @@
-"""What a signal does: every handler that a process of this program sets.
+"""Signal handling: every handler that a process of this program installs.
 
-SIGTERM, SIGINT and SIGUSR1 ask a run to stop: it begins nothing more, commits what was begun, and leaves with the exit
-code that says that the same command continues from there. Before a run can heed that, and in every other command,
-Ctrl-C ends the process without a traceback.
+SIGTERM, SIGINT and SIGUSR1 ask a run to stop: it begins nothing more, commits what was begun, and exits with code 75,
+which means that the same command continues from there. Before that is possible, and in every other command, Ctrl-C ends
+the process without a traceback.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def end_quietly_on_interrupt() -> SignalHandler:
 
 
 class StopRequest:
-    """Whether this process was asked to stop, and how long it may take to do so."""
+    """A request to stop this process, and its grace period."""
 
     def __init__(self, grace_s: float = 0.0) -> None:
         self.grace_s = grace_s
@@ -36,19 +36,19 @@ class StopRequest:
         self._at = 0.0
 
     def listen(self) -> None:
-        """Take signals as requests to stop from here on."""
+        """From here on, handle signals as requests to stop."""
         for signum in SIGNALS:
             signal.signal(signum, self._take)
         if HYDRA in os.environ:
             signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
     def ignore(self) -> None:
-        """Ignore signals from here on: all is done, and a signal would kill the interpreter while it ends."""
+        """From here on, ignore signals: all is done, and one might kill the interpreter during its shutdown."""
         for signum in SIGNALS:
             signal.signal(signum, signal.SIG_IGN)
 
     def take(self, by: str) -> None:
-        """Take a request; the first one counts."""
+        """Record a request; only the first one counts."""
         if self.by is None:
             self.by, self._at = by, monotonic()
 

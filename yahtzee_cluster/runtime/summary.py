@@ -20,7 +20,7 @@ from yahtzee_cluster.runtime.usage import Usage
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run went."""
+    """Figures of a finished run."""
 
     asked: Computation
     fixed_names: list[str]
@@ -33,7 +33,7 @@ class Summary:
     table_sha256: str
 
     def as_text(self, result: Sequence[str]) -> str:
-        """For people, followed by the result."""
+        """The summary as text, followed by the result."""
         computed = f"{self.n_computed} computed now" if self.n_computed else "all there already"
         ranks = f"{self.n_ranks} rank{'s' * (self.n_ranks > 1)}"
         lines = [
@@ -45,7 +45,7 @@ class Summary:
         return "\n".join([*lines, "", *result]).rstrip("\n")
 
     def as_json(self) -> str:
-        """One object."""
+        """The summary as one JSON object."""
         own_rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         return json.dumps(
             {
@@ -70,7 +70,7 @@ class Summary:
 
 
 def provenance(asked: Computation, n_ranks: int, mpi: str) -> dict[str, Any]:
-    """Who began the table, with what, and when."""
+    """Provenance of a table: program, versions, host, and when it was begun."""
     return {
         "program": f"yahtzee_cluster {__version__}",
         "python": platform.python_version(),

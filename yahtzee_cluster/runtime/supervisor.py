@@ -1,7 +1,7 @@
 """A supervisor process beside each rank, which outlives it and reports how it ended.
 
 A rank that is killed cannot report it, and the launcher knows neither what it did nor, often, which rank it was. The
-launcher sees the supervisor leave with an exit code, and lets the other ranks continue where it is told to.
+launcher sees the supervisor exit with a code, and lets the other ranks continue if it is told to.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from yahtzee_cluster.errors import RESUMES
 from yahtzee_cluster.runtime.signals import SIGNALS
 
 NOTE_BYTES = 8192
-"""Longer than any path."""
+"""Size of each text in a crash note; no path is longer."""
 PR_SET_PDEATHSIG = 1
 TOMBSTONE_S = 2.0
-"""How long a supervisor waits for the disk at most."""
+"""Longest time that a supervisor waits for the disk."""
 
 
 class CrashNote:
-    """What is to be reported of a rank if it crashes; shared memory of the rank and its supervisor."""
+    """What to report of a rank if it crashes, in memory shared by the rank and its supervisor."""
 
     def __init__(self) -> None:
         self._who = mmap.mmap(-1, NOTE_BYTES)
         self._tombstone = mmap.mmap(-1, NOTE_BYTES)
 
     def identify(self, who: str) -> None:
-        """Note which rank this is, and what it is doing."""
+        """Set the description of this rank: which it is, and what it is doing."""
         _write(self._who, who.encode())
 
     def set_tombstone(self, tombstone: Path) -> None:
-        """Note the file that is to be made when this rank dies, for the master to see."""
+        """Set the file that the supervisor creates when this rank dies, for the master to see."""
         _write(self._tombstone, os.fsencode(tombstone))
 
     def report(self, how: str) -> None:
-        """Report how the rank died: by its tombstone first, then on stderr."""
+        """Report how the rank died: first by its tombstone, then on stderr."""
         thread = Thread(target=self._make_tombstone, daemon=True)
         thread.start()
         thread.join(TOMBSTONE_S)
@@ -59,7 +59,7 @@ class CrashNote:
 
 
 def supervised(main: Callable[[CrashNote], int]) -> NoReturn:
-    """Run `main` in a child process, and leave with the exit code that it returns; if it is killed, report that."""
+    """Run `main` in a child process and exit with its code; if the child is killed, report that."""
     note, supervisor = CrashNote(), os.getpid()
     signal.pthread_sigmask(signal.SIG_BLOCK, {*SIGNALS, signal.SIGCHLD})
     rank = os.fork()
@@ -88,7 +88,7 @@ def _code_of(main: Callable[[CrashNote], int], note: CrashNote) -> int:
 def _leave(code: int, supervisor: int) -> NoReturn:
     """End this process with libc's exit, because MPICH has an exit handler; threads that still wait are not joined.
 
-    A supervisor that was frozen is woken first: the launcher would wait for it for ever.
+    A supervisor that was stopped is continued first, or the launcher would wait for it for ever.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -100,7 +100,7 @@ def _leave(code: int, supervisor: int) -> NoReturn:
 def _outcome(rank: int) -> int:
     """Wait for a process and return its exit code, or minus the signal that killed it; forward every signal to it.
 
-    Signals are blocked and waited for: a handler would miss one that comes just before the wait.
+    Signals are blocked and received by sigwait: a handler would miss one that comes just before the wait.
     """
     while True:
         signum = signal.sigwait({*SIGNALS, signal.SIGCHLD})

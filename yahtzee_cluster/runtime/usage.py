@@ -1,4 +1,4 @@
-"""What a rank has spent."""
+"""Resources used by a rank."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 
 @dataclass
 class Usage:
-    """Times and counts of one rank, or of several: sums add up over ranks, of peaks the largest counts."""
+    """Times, counts and peaks of one rank or several: addition takes the maximum of peaks and the sum of the rest."""
 
     kernel_s: float = 0.0
-    """Processor time of the solvers, in all threads."""
+    """CPU time of the solvers, in all threads."""
     read_s: float = 0.0
     write_s: float = 0.0
     idle_s: float = 0.0

@@ -85,9 +85,9 @@ class MasterLink:
         """When told to stop, report the usage; on the farewell, enter the final barrier."""
         self._wait_for(Stop)
         self.send(Leaving(usage))
-        self._has_left = True  # nobody takes messages any more, and MPI does not end with one on its way
+        self._has_left = True  # the master receives no more, and MPI does not finalize with a message in flight
         self._wait_for(Farewell)
-        barrier(self._comm, 2 * self._leases.limit_s)  # if a rank is missing, the master is to report it first
+        barrier(self._comm, 2 * self._leases.limit_s)  # twice, so that the master reports a missing rank first
 
     def _wait_for(self, kind: type[Stop | Farewell]) -> None:
         while not (self._is_stopped and kind is Stop):
@@ -109,7 +109,7 @@ class MasterLink:
 def run_worker(
     comm: Ranks, executor_of: Callable[[Setup], Executor], request: StopRequest, name: str, note: CrashNote
 ) -> None:
-    """Be a worker until the master says farewell; what this rank is doing goes into its crash note, under `name`."""
+    """Run a worker until the master's Farewell; its crash note always has `name` and what the rank is doing."""
     link = MasterLink(comm, request)
     usage = Usage()
     try:
@@ -124,7 +124,7 @@ def run_worker(
                 executor.close()
     except UnreachableError:
         raise
-    except Exception as error:  # whatever it is, the master must hear of it
+    except Exception as error:  # the master must learn of any error
         link.send(_failure(error))
     link.leave(usage)
 

@@ -45,7 +45,8 @@ def claim(
 ) -> Iterator[Store]:
     """Claim a directory for one run and yield its table, which is created if there is none.
 
-    With an empty `provenance`, nothing on disk names the host. `growth` gives the room to check for, if not all are kept.
+    With an empty `provenance`, nothing on disk names the host. If not all classes are kept, `growth` is the space to
+    check for.
     """
     try:
         _make_directory(table_path(path))
