@@ -73,15 +73,15 @@ class Worker:
                 assert self.task is None
                 self.task = cls
                 self._hold(self.partition.dependencies(cls))
-                self._let_go_of_next()
+                self._cancel_prefetch()
             case Preload(_, cls):
-                self._let_go_of_next()
+                self._cancel_prefetch()
                 self.next = cls
                 self._hold(self.partition.dependencies(cls))
             case Drop(_, cls):
                 if self.cache.drop(cls):
-                    return [Evicted(self.number, cls), *self._go_on()]
-        return self._go_on()
+                    return [Evicted(self.number, cls), *self._advance()]
+        return self._advance()
 
     def done(self, action: Action) -> list[Action | Event]:
         """Process the completion of an action."""
@@ -90,15 +90,15 @@ class Worker:
             case Load():
                 self._loading.remove(cls)
                 self.cache.let_go(cls)
-                return [Loaded(self.number, cls), *self._go_on()]
+                return [Loaded(self.number, cls), *self._advance()]
             case Solve():
                 self.solving = False
                 self.task = None
                 self._let_go(self.partition.dependencies(cls))
-                return [Solved(self.number, cls), Write(cls), *self._go_on()]
+                return [Solved(self.number, cls), Write(cls), *self._advance()]
             case Write():
                 self.cache.let_go(cls)
-                return [Committed(self.number, cls), *self._go_on()]
+                return [Committed(self.number, cls), *self._advance()]
 
     def needs(self, cls: ClassId) -> bool:
         """Whether the current task depends on this class."""
@@ -109,9 +109,9 @@ class Worker:
         self._loading.remove(action.cls)
         self.cache.let_go(action.cls)
         if self.next is not None and action.cls in self.partition.dependencies(self.next):
-            self._let_go_of_next()
+            self._cancel_prefetch()
         self.cache.drop(action.cls)
-        return self._go_on()
+        return self._advance()
 
     def stop(self) -> None:
         """Begin nothing more; the pins of tasks that were not begun need not be released."""
@@ -119,12 +119,12 @@ class Worker:
         if not self.solving:
             self.task = None
 
-    def _go_on(self) -> list[Action | Event]:
+    def _advance(self) -> list[Action | Event]:
         """Begin every action that is possible now."""
         begun: list[Action | Event] = []
         if self.task is not None and not self.solving:
             if self.task not in self.cache:
-                begun += self._take_room(self.task) or []
+                begun += self._reserve(self.task) or []
             for cls in self.partition.dependencies(self.task):
                 begun += self._fetch(cls)
             if self._is_ready(self.task):
@@ -143,13 +143,13 @@ class Worker:
         """Begin to load a class that is not in the cache, if there is room for it."""
         if cls in self.cache:
             return []
-        gone = self._take_room(cls)
+        gone = self._reserve(cls)
         if gone is None:
             return []
         self._loading.add(cls)
         return [*gone, Load(cls)]
 
-    def _take_room(self, cls: ClassId) -> list[Action | Event] | None:
+    def _reserve(self, cls: ClassId) -> list[Action | Event] | None:
         """Reserve space for a class and pin it; None if that must wait for a load or a write to end.
 
         While no class is being computed, the prefetch is given up if its space is needed.
@@ -157,14 +157,14 @@ class Worker:
         n_bytes = size_of(self.partition.n_values[cls])
         gone = self.cache.take(cls, n_bytes)
         if gone is None and not self.solving:
-            self._let_go_of_next()
+            self._cancel_prefetch()
             gone = self.cache.take(cls, n_bytes)
         if gone is None:
             return None
         self.cache.hold(cls)
         return [Evicted(self.number, other) for other in gone]
 
-    def _let_go_of_next(self) -> None:
+    def _cancel_prefetch(self) -> None:
         if self.next is not None:
             self._let_go(self.partition.dependencies(self.next))
         self.next = None

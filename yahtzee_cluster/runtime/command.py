@@ -72,17 +72,17 @@ def main(command: Command, arguments: Sequence[str] | None = None, note: CrashNo
     try:
         if comm.rank == MASTER:
             note.identify(f"{name}, the master,")
-            return _lead(command, comm, request, arguments)
+            return _run_master(command, comm, request, arguments)
         run_worker(comm, lambda setup: Executor.of(_with_own_cache(setup, arguments), comm.rank), request, name, note)
         request.ignore()
         finalize()
         return 0
     except YahtzeeClusterError as error:
         print(f"{name}: {error}", file=sys.stderr)
-        return _leave_alone(comm, error.exit_code)
+        return _abort(comm, error.exit_code)
     except BaseException:
         log.exception("%s", name)
-        return _leave_alone(comm, 1)
+        return _abort(comm, 1)
 
 
 def run(command: Command) -> NoReturn:
@@ -96,7 +96,7 @@ def start(kind: type[Computation], example: str = "") -> NoReturn:
     run(Command(kind, f"python {sys.argv[0]}", example, complete=True))
 
 
-def _lead(command: Command, comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) -> int:
+def _run_master(command: Command, comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) -> int:
     backend: Backend = Coordinator(comm, request) if comm.size > 1 else SingleProcess(request)
     try:
         result = _execute(command, backend, comm.size, request, arguments)
@@ -108,7 +108,7 @@ def _lead(command: Command, comm: Ranks, request: StopRequest, arguments: Sequen
         finalize()
     # Printed last: no rank waits for a slow reader.
     code = say(command.program, result) if isinstance(result, str) else result
-    return code if has_left else _leave_alone(comm, code)
+    return code if has_left else _abort(comm, code)
 
 
 def _execute(
@@ -171,7 +171,7 @@ def _with_own_cache(setup: Setup, arguments: Sequence[str] | None) -> Setup:
     return setup if own is None else replace(setup, cache_bytes=parse_bytes(own))
 
 
-def _leave_alone(comm: Ranks, code: int) -> int:
+def _abort(comm: Ranks, code: int) -> int:
     """Exit without the barrier; MPI_Abort ends ranks that are still running."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Every message between the master and its workers, as plain data. Tables travel by way of the shared disk."""
+"""Every message between the master and its workers, as plain data. Values travel through the shared disk."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def calibrate(problem: Recurrence, asked: Computation) -> Costs:
     n = min(len(members), CALIBRATED_SUBSETS)
     block = Block(members[:n], starts[: n + 1], new_values(int(starts[n])))
     block.values[:] = 0.0
-    below = [_made_up(problem, members[:n], a) for a in range(partition.n_elements)]
+    below = [_zero_block(problem, members[:n], a) for a in range(partition.n_elements)]
     solve = problem.solver()
     solve(block.share(0, 1), below)
     solve_s = _seconds(lambda: solve(block, below))
@@ -319,7 +319,7 @@ def _seconds(action: Callable[[], object]) -> float:
     return perf_counter() - started
 
 
-def _made_up(problem: Recurrence, members: Subsets, element: int) -> Block | None:
+def _zero_block(problem: Recurrence, members: Subsets, element: int) -> Block | None:
     """A block of zeros for the members without an element; time in kernels does not depend on the values."""
     having = np.unique(members[members >> element & 1 == 1] ^ 1 << element)
     having = having[problem.exist(having)]

@@ -28,7 +28,7 @@ from yahtzee_cluster.text import printable, short
 
 Growth = Callable[[Partition, Collection[ClassId]], float]
 """Additional bytes on disk that a table needs until it is finished, given its committed classes."""
-NOWHERE = {
+UNUSABLE_PATH = {
     *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL),
     *(errno.EACCES, errno.EPERM, errno.EROFS),
 }
@@ -99,7 +99,7 @@ def _make_directory(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        if error.errno not in NOWHERE:
+        if error.errno not in UNUSABLE_PATH:
             raise
         what = "Not a directory" if error.errno == errno.EEXIST else error.strerror
         raise StoreRefusedError(f"{short(str(path))}: {what}; name another directory with --store") from error

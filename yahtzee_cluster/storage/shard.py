@@ -25,7 +25,7 @@ CHUNK_VALUES = 1 << 17
 HUGE_BYTES = 1 << 21
 """Arrays of at least this size use huge pages, which are several times as fast to allocate."""
 Memory = Callable[[int], NDArray[np.float64]]
-"""Allocates an array of so many values."""
+"""Allocates an array of a given number of values."""
 
 
 def new_values(n_values: int) -> NDArray[np.float64]:

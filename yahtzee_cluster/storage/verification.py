@@ -82,7 +82,9 @@ def verify(
     seed = secrets.randbelow(1 << 32) if seed is None else seed
     differences: list[float] = []
     if not complaints and not missing:
-        for what, stored, judged in _judged(store.partition.classes, n_sampled, seed, judge or _by(problem, store)):
+        for what, stored, judged in _judged(
+            store.partition.classes, n_sampled, seed, judge or _judge_of(problem, store)
+        ):
             differences.append(abs(stored - judged) / max(abs(judged), np.finfo(float).tiny))
             if differences[-1] > TOLERANCE:
                 complaints.append(f"{store.path}: {what} is {stored!r}, and the judge finds {judged!r}")
@@ -104,7 +106,7 @@ def _judged(classes: Sequence[ClassId], n_sampled: int, seed: int, judge: Judge)
         yield from judge(cls, random)
 
 
-def _by(problem: Recurrence, store: Store) -> Judge:
+def _judge_of(problem: Recurrence, store: Store) -> Judge:
     """The judge of a problem, `Recurrence.judged`."""
 
     def entries(subset: int) -> NDArray[np.float64]:
