@@ -50,7 +50,7 @@ class _Cells:
     n_subsets: NDArray[Any]
     n_values: NDArray[Any]
     without: Subsets
-    """For each cell, the elements a such that it has a subset S for which S without a exists, and is read."""
+    """For each cell, the elements whose removal from some subset of the cell leaves an existing subset, which it reads."""
 
     @staticmethod
     def of(problem: Recurrence) -> _Cells:

@@ -147,7 +147,7 @@ class Partition:
 
     @cached_property
     def _rest_by_size(self) -> tuple[Subsets, ...]:
-        """The subsets of H, by size, each in rising order."""
+        """The subsets of H, by size, each size in increasing order."""
         subsets = np.zeros(1, np.int64)
         for element in range(self.n_elements):
             if not self.fixed >> element & 1:

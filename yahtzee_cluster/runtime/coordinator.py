@@ -240,7 +240,7 @@ class Coordinator:
     def _check_leases(self) -> tuple[int, ToMaster] | None:
         """Send heartbeats that are due; report a worker whose lease has expired, or that is known to be dead."""
         if self._leases.heartbeat_due():
-            for rank in (*self._leases.holders, *self._left):  # workers that have left wait in the final barrier
+            for rank in (*self._leases.holders, *self._left):  # workers that have left wait for the farewell
                 self._outbox.send(Heartbeat(), rank)
         lost, why = self._leases.expired(), f"has said nothing for {self._leases.limit_s:g} s"
         if lost is None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import mpi4py
 
-mpi4py.rc.initialize = False  # not before a rank has its supervisor, which forks
+mpi4py.rc.initialize = False  # only after the supervisor has forked the rank
 mpi4py.rc.finalize = True
 
 from mpi4py import MPI  # noqa: E402

@@ -114,7 +114,7 @@ def _check_room(store: Store, growth: Growth | None, *, begun: bool) -> None:
         there = set(committed) - (store.dropped if begun else set())
         missing = 8 * sum(n for cls, n in store.partition.n_values.items() if cls not in there)
     disk = shutil.disk_usage(store.path)
-    if disk.free < 1.01 * missing and disk.total:  # not every file system says how large it is
+    if disk.free < 1.01 * missing and disk.total:  # not every file system reports its size
         raise StoreRefusedError(
             f"{store.path}: has room for {_megabytes(disk.free)}, and the table still takes "
             f"{_megabytes(1.01 * missing)}; make room, or name a --store on another disk"

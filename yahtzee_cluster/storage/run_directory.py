@@ -1,4 +1,4 @@
-"""The directory of one run, `.partial/TOKEN`: through which alone a run changes its table.
+"""The directory of one run, `.partial/TOKEN`, through which alone the run changes its table.
 
 Every run has a token of its own. What it writes is begun in its directory; committing, dropping and removing a class
 are renames into or out of that directory, which is named by an open descriptor. Seen from there, `../../classes`
@@ -52,7 +52,7 @@ class RunDirectory:
 
     @contextmanager
     def opened(self) -> Iterator[int]:
-        """Open the directory; a table that is not this run's any more raises ReplacedError, here or in the body."""
+        """Open the directory; raises ReplacedError, here or in the body, if the run no longer holds the table."""
         with ExitStack() as stack:
             try:
                 own = stack.enter_context(open_folder(self._table, ASIDE, self.token))
@@ -100,7 +100,7 @@ class RunDirectory:
     # --------------------------------------------------------------------------------------------- the lock
 
     def join(self) -> None:
-        """Make sure that the run of this token has claimed the table, as a worker sees it; refuse any other table."""
+        """Check, for a worker, that the run with this token has claimed this table; refuse any other table."""
         try:
             with self.opened() as own:
                 self._check(own)
@@ -130,7 +130,7 @@ class RunDirectory:
     # ------------------------------------------------------------------------------------------- tombstones
 
     def tombstone(self, worker: int) -> Path:
-        """The file that the supervisor of a dead worker makes, for the master to see."""
+        """The file that the supervisor of a dead worker creates, for the master to see."""
         return self._path / f"{DEAD}{worker}"
 
     def dead(self) -> list[int]:
