@@ -1,1 +1,1 @@
-"""The game as data: dice, rules, states between turns, notation, and the reference that judges fast code."""
+"""The game as data: dice, rules, states between turns, notation, and a reference implementation."""

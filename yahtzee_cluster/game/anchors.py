@@ -1,16 +1,17 @@
-"""The reduced states between turns: which exist, and where each has its place.
+"""The states between turns (anchors), reduced to what the future depends on, and their numbering.
 
-An anchor is (free categories, upper total, chip).
-Once the upper bonus is paid or out of reach, the upper total no longer matters: all such totals are one anchor, the
-*closed* one, which loses nothing because the bonus is paid at the moment the total crosses the threshold.
+An anchor consists of the free categories, the upper total and the chip.
+Once the upper bonus has been paid or is out of reach, the upper total no longer matters, and all such totals share one
+anchor, the *closed* one.
+No information is lost, because the bonus is paid at the moment when the total crosses the threshold.
 
-The anchors of one scorecard (free categories and chip) lie side by side, one *lane* each: lane 0 is closed, and
-lane i > 0 is the upper total `threshold - reserve - 1 + i`, where the reserve is the most that the free upper
-categories can still add.
-With this numbering, filling a category moves every lane by the same distance: scoring `gain` in one that could have
-brought `most` leads from lane i to lane i + gain - most; at or left of 0 the bonus is lost, beyond the last lane it is
-won.
-A few lanes stand for totals that no play reaches; they cost a little and disturb nobody.
+The anchors of one scorecard (free categories and chip) have consecutive indices, one *lane* each.
+Lane 0 is closed; lane i > 0 is the upper total `threshold - reserve - 1 + i`, where the reserve is the most that the
+free upper categories can still add.
+With this numbering, filling a category shifts every lane by the same distance: adding `gain` in a category that could
+have added `most` leads from lane i to lane i + gain - most.
+If that is 0 or less, the bonus is out of reach; if it lies beyond the last lane, the bonus is won.
+A few lanes stand for totals that no play reaches; they cost little and affect no other lane.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from yahtzee_cluster.game.rules import Play, Rules
 
 @dataclass(frozen=True)
 class Anchor:
-    """One state between turns; `upper` is None where the bonus is decided."""
+    """A state between turns; `upper` is None where the bonus is decided, that is, won or out of reach."""
 
     free: int
     upper: int | None
@@ -38,7 +39,7 @@ class Anchor:
 
 
 class Anchors:
-    """All anchors of a rule set."""
+    """All anchors of a rule set; the *place* of an anchor is its index among them."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -47,18 +48,18 @@ class Anchors:
         self.bonus = rules.upper_bonus if pays else 0
         self.threshold = rules.upper_threshold if pays else 1
         self.most_gained = np.array(gains if pays else [0] * len(gains), np.int32)
-        """The most that each category can add to an upper total that still counts."""
+        """[category]: the most that it can add to the upper total; 0 if the rules have no upper bonus."""
 
         free = np.arange(rules.all_free + 1)
         self.reserve = _sums(self.most_gained)
-        """The most that the free categories can still add to the upper total."""
+        """[free]: the most that the free categories can still add to the upper total."""
         filled = self.reserve[-1] - self.reserve
         self.n_lanes = np.minimum(self.threshold - 1, filled) - (self.threshold - self.reserve - 1) + 1
         chips = np.where(rules.has_chip & (free & rules.yahtzee_box == 0), 2, 1)
         sizes = self.n_lanes[:, None] * (np.arange(2)[None, :] < chips[:, None])
         starts = np.cumsum(sizes.ravel()) - sizes.ravel()
         self.place = np.where(sizes > 0, starts.reshape(sizes.shape), -1)
-        """[free, chip]: the place of lane 0, counted through all scorecards; -1 where there is no such scorecard."""
+        """[free, chip]: the place of lane 0; -1 where there is no such scorecard."""
         self.n_places = int(sizes.sum())
 
     def places(self, free: int) -> slice:
@@ -67,7 +68,10 @@ class Anchors:
         return slice(int(first[free]), int(first[free + 1]) if free < self.rules.all_free else self.n_places)
 
     def end_to_end(self, length: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where each of a row for each place starts, among those with the same free categories; how long these are."""
+        """Lay out rows of these lengths, one for each place, end to end for each set of free categories.
+
+        Returns where each row starts, [place], and how long all rows of a set are together, [free].
+        """
         ends = np.cumsum(length, dtype=np.int64)
         starts = ends - length
         first = self.place[:, 0]
@@ -76,7 +80,7 @@ class Anchors:
 
     @cached_property
     def exists(self) -> NDArray[np.bool_]:
-        """Whether some play reaches the anchor at each place."""
+        """[place]: whether some sequence of plays reaches the anchor."""
         exists = np.empty(self.n_places, bool)
         gaining = self._gaining
         for part in np.unique(np.arange(len(self.reserve)) & gaining).tolist():
@@ -99,7 +103,7 @@ class Anchors:
 
     @cached_property
     def n_unmerged(self) -> int:
-        """How many anchors there would be with every upper total up to the threshold kept apart."""
+        """The number of anchors if every upper total up to the threshold were a state of its own."""
         if not self.bonus:
             return len(self)
         below = (1 << self.threshold) - 1
@@ -125,7 +129,7 @@ class Anchors:
         return int(self.place[anchor.free, int(anchor.chip)]) + lane
 
     def reachable(self, anchor: Anchor) -> int:
-        """The place of an anchor that some play reaches."""
+        """The place of an anchor; raises UsageError if no sequence of plays reaches it."""
         index, upper = self.index(anchor), anchor.upper
         if upper is not None and (upper < 0 or not self._totals[anchor.free] >> upper & 1):
             raise UsageError(f"no such anchor: the used categories cannot bring an upper total of {upper}")
@@ -134,7 +138,7 @@ class Anchors:
         return index
 
     def after(self, anchor: Anchor, play: Play | Outcome) -> tuple[Anchor, int]:
-        """Where a play leads, and what it pays, bonuses included."""
+        """The anchor that a play leads to, and the points it pays, bonuses included."""
         free, chip = anchor.free & ~(1 << play.category), anchor.chip or play.chip
         if anchor.upper is None:
             return Anchor(free, None, chip), play.points
@@ -142,7 +146,7 @@ class Anchors:
         return Anchor(free, anchor.upper + play.upper, chip), play.points + bonus
 
     def lead(self, free: Any, chip: Any, lane: Any, moves: Moves, outcomes: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-        """Where outcomes lead from many anchors: free categories, chip and lane there, and what that pays in all."""
+        """Transitions of many anchors: the new free categories, chip and lane, and the points paid with bonuses."""
         category, points, upper, fills = moves.columns[:, outcomes]
         left = free ^ 1 << category
         most = self.most_gained[category]
@@ -176,12 +180,12 @@ class Anchors:
 
     @property
     def _gaining(self) -> int:
-        """The categories that add to an upper total that counts, as a set."""
+        """The set of categories that can add to the upper total."""
         return sum(1 << category for category, most in enumerate(self.most_gained) if most)
 
     @cached_property
     def _totals(self) -> list[int]:
-        """For every set of free categories: bit t is set where the filled ones can have brought a total of t."""
+        """For every set of free categories, the possible upper totals as a bit mask: bit t stands for a total of t."""
         totals = {0: 1}
         for number, category in enumerate(self.rules.categories):
             if category.face:
@@ -195,10 +199,10 @@ class Anchors:
 
 
 def most_scored(anchors: Anchors, moves: Moves) -> NDArray[np.int64]:
-    """[place]: the most that games can have scored by then."""
+    """[place]: the highest score that a game can have there."""
     n_sets = anchors.rules.all_free + 1
     most = np.zeros((n_sets, 2), np.int64)
-    points = [[0] * 2 for _ in anchors.rules.categories]  # with the chip of before
+    points = [[0] * 2 for _ in anchors.rules.categories]  # [category][chip before the turn]
     for outcome in moves.outcomes:
         for chip in range(2):
             if chip or not outcome.extra:
@@ -216,7 +220,7 @@ def most_scored(anchors: Anchors, moves: Moves) -> NDArray[np.int64]:
 
 
 def _sums(values: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The sum of the chosen values, for every set of them."""
+    """The sum of the values in every set of them, indexed by the set as a bit mask."""
     sums = np.zeros(1, np.int32)
     for value in values:
         sums = np.concatenate([sums, sums + value])

@@ -1,11 +1,12 @@
-"""The rules compiled into tables: what every roll may do in every state of the scorecard.
+"""The rules compiled into lookup tables: the outcomes of every roll in every state of the scorecard.
 
-`Rules.plays` answers that for one roll and one state; asking it for all of them would take longer than solving the
+`Rules.plays` lists them for one roll and one state; calling it for all of them would take longer than solving the
 game.
-Two observations keep the tables small.
-An *outcome* (a category and what it pays there) leads to the same place whichever roll brings it, so only outcomes
-have values.
-And only five equal dice ever depend on the state: they get a row for each of four variants, every other roll one.
+Two facts keep the tables small.
+An *outcome* (a category and the points scored there) leads to the same state whichever roll it was scored with, so
+values are stored for outcomes and not for rolls.
+Only the points of five of a kind depend on the state: they have one row for each of four variants, every other roll
+has a single row.
 """
 
 from __future__ import annotations
@@ -21,19 +22,20 @@ from yahtzee_cluster.game.dice import FACES, FIVES, ROLLS, Keep
 from yahtzee_cluster.game.rules import MAX_CATEGORIES, Rules
 
 VARIANTS = tuple(product((False, True), repeat=2))
-"""(joker, extra bonus): the ways to score five equal dice; the first is the ordinary one."""
+"""(joker, extra bonus): the ways to score five of a kind; the first is the ordinary one."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One box filled in one way."""
+    """A category filled with certain points."""
 
     category: int
     points: int
-    """With the extra bonus."""
+    """Including the extra bonus."""
     extra: int
-    """The extra bonus among them."""
+    """The extra bonus included in the points."""
     upper: int
+    """What is added to the upper total."""
     chip: bool
     """Whether this fills the Yahtzee box with points."""
 
@@ -45,25 +47,25 @@ class Moves:
     rules: Rules
     outcomes: tuple[Outcome, ...]
     outcome_of: NDArray[np.int16]
-    """[row, category]: an index into `outcomes`. Rows are the rolls, then three more for each five of a kind."""
+    """[row, category]: an index into `outcomes`. Rows: the rolls, then three more variants of each five of a kind."""
     zero_of: NDArray[np.int16]
-    """[category]: the outcome that scores zero there, or -1 where every roll scores."""
+    """[category]: the outcome that scores zero there, or -1 if every roll scores points."""
     scoring: NDArray[np.uint16]
-    """[row]: the set of categories that pay more than zero."""
+    """[row]: the set of categories in which the row scores more than zero."""
     legal: NDArray[np.uint16]
-    """[free, face]: the set of categories that five of a kind may fill."""
+    """[free, face]: the set of categories in which five of a kind of this face may be scored."""
     joker: NDArray[np.uint8]
-    """[free, face]: whether five of a kind is a joker."""
+    """[free, face]: whether five of a kind of this face is a joker."""
 
     @cached_property
     def columns(self) -> NDArray[np.int64]:
-        """[fact, outcome]: category, points, what it adds to the upper total, and whether it brings the chip."""
-        facts = [(outcome.category, outcome.points, outcome.upper, outcome.chip) for outcome in self.outcomes]
-        return np.array(facts, np.int64).T
+        """[field, outcome]: category, points, addition to the upper total, and whether the outcome sets the chip."""
+        fields = [(outcome.category, outcome.points, outcome.upper, outcome.chip) for outcome in self.outcomes]
+        return np.array(fields, np.int64).T
 
 
 def compile_moves(rules: Rules) -> Moves:
-    """The tables of a rule set."""
+    """Compile a rule set into lookup tables."""
     outcomes: dict[Outcome, int] = {}
     rows = [(roll, False, False) for roll in ROLLS]
     rows += [(ROLLS[five], joker, extra) for five in FIVES for joker, extra in VARIANTS[1:]]
@@ -95,7 +97,7 @@ def _outcome(rules: Rules, index: int, roll: Keep, joker: bool, extra: bool) -> 
 
 
 def _further_yahtzees(rules: Rules) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    """For every set of free categories and every face: where its five of a kind may go, and whether as a joker."""
+    """The tables `legal` and `joker` of `Moves`."""
     free = np.arange(rules.all_free + 1, dtype=np.int64)
     legal = np.repeat(free[:, None], len(FACES), axis=1)
     joker = np.zeros(legal.shape, bool)

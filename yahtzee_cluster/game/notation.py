@@ -1,4 +1,4 @@
-"""Positions as people state them: dice, boxes and scorecards, read from what they type."""
+"""Text notation of positions: dice, boxes and scorecards, parsed from what a user types."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parse_dice(text: str) -> Keep:
 
 
 def five_dice(faces: Iterable[int], said: object = None) -> Keep:
-    """Five dice, given as numbers in any order; `said` is what an error message shows instead of them."""
+    """Five dice, given as numbers in any order; an error message shows `said` in their place, if given."""
     given = faces if said is None else said
     try:
         dice = tuple(sorted(map(index, faces)))
@@ -41,14 +41,14 @@ def _no_dice(found: object) -> UsageError:
 
 
 def words_of(keep: Keep) -> str:
-    """What to say to keep some dice."""
+    """The advice to keep these dice, in words."""
     if len(keep) == N_DICE:
         return "keep all dice"
     return f"keep {' '.join(map(str, keep))}" if keep else "roll all dice again"
 
 
 def find_box(text: str, rules: Rules) -> int:
-    """The category that is meant: its name, the beginning of it, its initials (`fh`, `3k`), or its face (`6`)."""
+    """The category named by its name, the beginning of its name, its initials (`fh`, `3k`), or its face (`6`)."""
     said = re.sub(r"[\W_]+", "", text.lower())
     for matches in (
         [c for c, category in enumerate(rules.categories) if said in _short_forms(category)],
@@ -75,12 +75,12 @@ def _short_forms(category: Category) -> set[str]:
 
 
 def names_of(categories: int, rules: Rules) -> list[str]:
-    """The names of some categories."""
+    """The names of a set of categories."""
     return names_in(categories, [category.name for category in rules.categories])
 
 
 def parse_used(text: str, rules: Rules) -> int:
-    """The used categories, as a set; each is named once, and in full, with commas between."""
+    """The set of used categories, from their full names separated by commas; each may be named only once."""
     known = [category.name for category in rules.categories]
     used = 0
     for name in (part.strip() for part in text.split(",") if text.strip()):
@@ -93,9 +93,9 @@ def parse_used(text: str, rules: Rules) -> int:
 
 
 def anchor_of(anchors: Anchors, used: int, upper: int | None, chip: bool) -> Anchor:
-    """The state between turns in which these categories are used, if play leads there.
+    """The anchor with these used categories; raises UsageError if no sequence of plays reaches it.
 
-    Its upper total is as stated; where there is no bonus, none need be.
+    `upper` may be None if no upper category is used, or if the rules have no upper bonus.
     """
     rules = anchors.rules
     free = rules.all_free & ~used

@@ -1,12 +1,13 @@
-"""The scores that games can have by the time they come to a scorecard, exactly.
+"""The exact set of scores that a game can have at an anchor.
 
-The order in which boxes are filled matters to further Yahtzees alone, five of a kind when the Yahtzee box is used: what
-they pay, and where they may go, hangs on which boxes are free by then.
-It is enough to look at each box twice, right after the Yahtzee box was filled and as late as possible, and to combine
-any way to fill one box with any way to fill another; the tests hold that against all games of small rule sets.
-The forced joker rule needs one thing more. A further Yahtzee may go to an upper box of another face only when all lower
-boxes are used, and so are those of its own face; so some upper boxes are filled last, and the jokers in lower boxes
-have other faces than theirs. Every choice of the faces that come last is tried.
+The order in which boxes are filled matters only for further Yahtzees, that is, five of a kind when the Yahtzee box is
+used: what they pay, and where they may be scored, depends on which boxes are free at that time.
+It is enough to consider two times for each box, right after the Yahtzee box was filled and as late as possible, and to
+combine every way to fill one box with every way to fill another; the tests compare this with all games of small rule
+sets.
+The forced joker rule needs one more case. A further Yahtzee may be scored in an upper box of another face only when all
+lower boxes and all boxes of its own face are used. Then some upper boxes are filled last, and the jokers in lower boxes
+have other faces than these. Every choice of the faces that are filled last is tried.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from yahtzee_cluster.game.dice import FACES, FIVES, ROLLS
 from yahtzee_cluster.game.rules import Category, Rules
 
 Ways = set[tuple[int, int]]
-"""To fill a box: what it pays without the upper bonus, and what of that goes to the upper total."""
+"""The ways to fill a box, each as the points without the upper bonus and the addition to the upper total."""
 
 
 @lru_cache(maxsize=64)
 def scores_so_far(anchors: Anchors, anchor: Anchor) -> tuple[int, ...]:
-    """The scores that games can have at an anchor, in rising order.
+    """The scores that a game can have at an anchor, in ascending order.
 
-    An upper total of None stands for all at which the bonus is decided.
+    An upper total of None stands for all totals at which the bonus is decided.
     """
     anchors.reachable(anchor)
     rules, free = anchors.rules, anchor.free
@@ -48,18 +49,18 @@ def scores_so_far(anchors: Anchors, anchor: Anchor) -> tuple[int, ...]:
 
 
 def check_score(anchors: Anchors, anchor: Anchor, score: int) -> None:
-    """Refuse a score that no game has so far at an anchor."""
+    """Raise UsageError for a score that no game can have at an anchor."""
     _check(score, scores_so_far(anchors, anchor), f"score so far: no game has {score} points here")
 
 
 def leads(anchors: Anchors, one: Anchor, two: Anchor) -> list[int]:
-    """The leads of the first of two players that games can come to at their anchors, in rising order."""
+    """The leads of the first of two players that a game can have at their anchors, in ascending order."""
     scores, others = scores_so_far(anchors, one), scores_so_far(anchors, two)
     return sorted({score - other for score in scores for other in others})
 
 
 def check_lead(anchors: Anchors, one: Anchor, two: Anchor, lead: int) -> None:
-    """Refuse a lead that no game comes to at two anchors."""
+    """Raise UsageError for a lead that no game can have at two anchors."""
     _check(lead, leads(anchors, one, two), f"lead: no game comes to {lead} here")
 
 
@@ -78,7 +79,7 @@ def _members(numbers: int) -> tuple[int, ...]:
 
 
 def _combined(scores: int, boxes: Iterable[Ways]) -> dict[int, int]:
-    """Sets of scores by what was added to the upper total, when each box is filled in any of its ways.
+    """The possible scores for each addition to the upper total, if each box is filled in any of its ways.
 
     A set of scores is an integer: bit s stands for the score s.
     """
@@ -92,7 +93,7 @@ def _combined(scores: int, boxes: Iterable[Ways]) -> dict[int, int]:
 
 
 def _ways(rules: Rules, free: int, chip: bool, last: int) -> dict[int, Ways]:
-    """To fill each of the used boxes, when those in the set `last` are filled after all others."""
+    """The ways to fill each used box, if the boxes in the set `last` are filled after all others."""
     used = rules.all_free & ~free
     ways = {box: set(_ways_before(rules.categories[box])) for box in _members(used)}
     if not used & rules.yahtzee_box:
@@ -111,13 +112,13 @@ def _ways(rules: Rules, free: int, chip: bool, last: int) -> dict[int, Ways]:
 
 @cache
 def _ways_before(category: Category) -> frozenset[tuple[int, int]]:
-    """As long as the Yahtzee box is free, or with dice that are no five of a kind."""
+    """The ways to fill a box while the Yahtzee box is free, or with a roll other than five of a kind."""
     paid = {category.score(roll) for roll in ROLLS}
     return frozenset((points, points if category.face is not None else 0) for points in paid)
 
 
 def _filled_last(rules: Rules, free: int, *, chip: bool) -> list[int]:
-    """The sets of upper boxes that may have been filled last, as far as that brings scores of their own."""
+    """The sets of upper boxes that may have been filled last, as far as the order affects the possible scores."""
     if rules.joker != "forced" or not chip or free & rules.lower_boxes:
         return [0]
     used = [boxes for face in FACES if (boxes := rules.boxes_of(face) & ~free)]

@@ -1,7 +1,7 @@
-"""The judge: the same recursion in the plainest Python, slow and obvious.
+"""A reference implementation of the recursions in plain Python: slow, and simple enough to be checked by reading.
 
-It shares nothing with the fast program but `rules.py`: no lattice, no kernel, no merged states, no shortened rows.
-Every keep of every roll is tried, every throw is listed with its probability, and upper totals run as far as they go.
+It shares nothing with the fast program except `rules.py`: no lattice, no kernel, no merged states, no shortened rows.
+Every keep of every roll is tried, every throw is enumerated with its probability, and upper totals are not capped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from yahtzee_cluster.game.rules import Play, Rules
 
 Roll = tuple[int, ...]
 Row = tuple[float, ...]
-"""A value, then others that decide among equal ones, one after the other."""
+"""A value, followed by the values that break ties, in order of precedence."""
 
 Anchor = tuple[int, int, bool]
 """Free categories, upper total, chip."""
@@ -26,7 +26,7 @@ SURE = 1e300
 
 @cache
 def throws(keep: Roll) -> dict[Roll, float]:
-    """The rolls that come of a keep, with their probabilities."""
+    """The rolls that a keep can lead to, with their probabilities."""
     n_thrown = 5 - len(keep)
     found: dict[Roll, int] = {}
     for dice in product(range(1, 7), repeat=n_thrown):
@@ -37,7 +37,7 @@ def throws(keep: Roll) -> dict[Roll, float]:
 
 @cache
 def keeps(roll: Roll) -> frozenset[Roll]:
-    """Everything that can be kept of a roll."""
+    """All keeps of a roll."""
     return frozenset(keep for size in range(6) for keep in combinations(roll, size))
 
 
@@ -46,7 +46,7 @@ KEEPS = sorted({keep for roll in ROLLS for keep in keeps(roll)}, key=lambda keep
 
 
 def pick(options: Iterable[Row]) -> Row:
-    """The highest value, the highest second value among those that tie with it, and so on."""
+    """The highest value, the highest second value among the options that tie with it, and so on."""
     listed = list(options)
     found = []
     for criterion in range(len(listed[0])):
@@ -57,12 +57,13 @@ def pick(options: Iterable[Row]) -> Row:
 
 
 def mean(throw: dict[Roll, float], of: dict[Roll, Row]) -> Row:
+    """The expected values after a throw."""
     columns = zip(*(of[roll] for roll in throw), strict=True)
     return tuple(sum(chance * x for chance, x in zip(throw.values(), column, strict=True)) for column in columns)
 
 
 def kept_best(kept: dict[Roll, Row]) -> dict[Roll, Row]:
-    """What the best that can be kept of some dice is worth: all of them, or the best without one of them."""
+    """The value of the best keep of any dice: all of them, or the best keep without one of them."""
     best: dict[Roll, Row] = {}
     for keep in KEEPS:
         fewer = {keep[:n] + keep[n + 1 :] for n in range(len(keep))}
@@ -71,7 +72,7 @@ def kept_best(kept: dict[Roll, Row]) -> dict[Roll, Row]:
 
 
 def best_turn(options: Callable[[Roll], Iterable[Row]]) -> Row:
-    """The value of a turn played best, when `options` lists what scoring each roll can be worth."""
+    """The value of a turn under the optimal policy; `options` lists the values of all ways to score a roll."""
     worth = {roll: pick(options(roll)) for roll in ROLLS}
     for _ in range(2):
         worth = kept_best({keep: mean(throws(keep), worth) for keep in KEEPS})
@@ -79,9 +80,10 @@ def best_turn(options: Callable[[Roll], Iterable[Row]]) -> Row:
 
 
 def witnessed_turn(options: Callable[[Roll], Iterable[tuple[Row, Row]]]) -> Row:
-    """What a turn played best brings to bystanders: every option is a row that decides, and what is theirs then.
+    """The expected values of other quantities under the policy that is optimal for a turn.
 
-    Where rows tie, the first option and the keep with most dice, then with the highest faces, is taken.
+    An option consists of the row to be maximised and the row of the other quantities. Ties go to the first option, and
+    to the keep with the most dice, then with the highest faces.
     """
     worth, brought = {}, {}
     for roll in ROLLS:
@@ -97,10 +99,11 @@ def witnessed_turn(options: Callable[[Roll], Iterable[tuple[Row, Row]]]) -> Row:
 
 
 def mistaken_turn(options: Callable[[Roll], Iterable[tuple[Row, float]]], need: float) -> float:
-    """The chance of who goes for the position in which a need lies the most deviations below the mean.
+    """The probability of reaching a need under the normal approximation of the objective `approx`.
 
-    An option is mean, second moment and whether the need is reached for sure, and the chance that there really is.
-    Mean and second moment of a keep are those of who plays for the highest mean.
+    The policy takes the keep or category whose mean lies the most standard deviations above the need.
+    An option consists of (mean, second moment, whether the need is certain to be reached) and the exact probability.
+    Mean and second moment of a keep are those of the policy with the highest mean.
     """
 
     def deviations(mean: float, second: float) -> float:
@@ -123,7 +126,7 @@ def mistaken_turn(options: Callable[[Roll], Iterable[tuple[Row, float]]], need: 
 
 
 def decided_turn(scored: dict[Roll, float], second_keep: dict[Roll, Roll], first_keep: dict[Roll, Roll]) -> float:
-    """The value of a turn played as decided, when `scored` is what each final roll is worth."""
+    """The value of a turn under given decisions; `scored` holds the value of each final roll."""
     worth: dict[Roll, Row] = {roll: (value,) for roll, value in scored.items()}
     for keep_of in (second_keep, first_keep):
         worth = {roll: mean(throws(keep_of[roll]), worth) for roll in ROLLS}
@@ -131,13 +134,16 @@ def decided_turn(scored: dict[Roll, float], second_keep: dict[Roll, Roll], first
 
 
 def after(rules: Rules, free: int, upper: int, play: Play) -> tuple[Anchor, int]:
-    """Where a play leads, and what it pays."""
+    """The anchor that a play leads to, and the points it pays."""
     points = play.points + rules.upper_bonus_for(upper, play.upper)
     return (free & ~(1 << play.category), upper + play.upper, play.chip), points
 
 
 def moments(rules: Rules) -> Callable[[int, int, bool], Row]:
-    """Mean and second moment of the rest of the score, played for the mean; ties go to the larger second moment."""
+    """Mean and second moment of the rest of the score under the policy with the highest mean.
+
+    Ties go to the larger second moment.
+    """
 
     @cache
     def from_anchor(free: int, upper: int, chip: bool) -> Row:
@@ -156,7 +162,7 @@ def moments(rules: Rules) -> Callable[[int, int, bool], Row]:
 
 
 def maxprob(rules: Rules) -> Callable[[int, int, bool, int], float]:
-    """The highest probability of still scoring at least `need`."""
+    """The highest probability of scoring at least `need` more points."""
 
     @cache
     def from_anchor(free: int, upper: int, chip: bool, need: int) -> float:
@@ -176,7 +182,7 @@ def maxprob(rules: Rules) -> Callable[[int, int, bool, int], float]:
 
 
 def utility(rules: Rules, worth: Callable[[int], float]) -> Callable[[int, int, bool, int], float]:
-    """The highest expected worth of the final score, when so many points have been scored already."""
+    """The highest expected utility of the final score, by anchor and score so far; `worth` is the utility function."""
 
     @cache
     def from_anchor(free: int, upper: int, chip: bool, score: int) -> float:
@@ -194,9 +200,10 @@ def utility(rules: Rules, worth: Callable[[int], float]) -> Callable[[int, int, 
 
 
 def race(rules: Rules) -> Callable[[tuple[int, int, bool], tuple[int, int, bool], int], Row]:
-    """The value of a race for the first player, and how likely a win is: both cards, and the first one's lead.
+    """The value of a two-player race for the first player, and the probability that the first player wins.
 
-    Who has more free categories is to move, the first if both have as many.
+    A state consists of both anchors and the first player's lead. The player with more free categories is to move, or
+    the first if both have equally many.
     """
 
     @cache
@@ -221,9 +228,9 @@ def race(rules: Rules) -> Callable[[tuple[int, int, bool], tuple[int, int, bool]
 
 
 def maxprob_scores(rules: Rules) -> Callable[[int, int, bool, int], Row]:
-    """The highest probability of still scoring at least `need`, and mean and second moment of what is scored.
+    """The highest probability of scoring at least `need` more points, and the moments of the rest of the score.
 
-    Among equally probable plays the highest mean decides, then the largest second moment.
+    Ties in probability go to the highest mean, then to the largest second moment.
     """
     moments_from = moments(rules)
 

@@ -1,9 +1,9 @@
 """The game as data: categories and their points, bonuses, and what a joker may do.
 
-A rule set is a value, read from TOML.
-The presets are files of the same form as a user's own, so whatever a preset can say, a user can say.
-This is the one module that the fast program and its judge (`reference.py`) share:
-it defines what a game *is*, one roll at a time and without a thought for speed.
+A rule set is an immutable value, read from TOML.
+The presets are files in the same format as a user's own, so a user can express whatever a preset does.
+This is the only module that the fast program and the reference implementation (`reference.py`) share.
+It defines the game one roll at a time, and prefers clarity to speed.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ _PRESETS = resources.files("yahtzee_cluster") / "game" / "presets"
 
 @dataclasses.dataclass(frozen=True)
 class Category:
-    """One box of the scorecard: which rolls it accepts and what they score; any other roll scores zero.
+    """A box of the scorecard: which rolls it accepts, and what these score; any other roll scores zero.
 
-    At most one of `face`, `groups`, `run` and `faces` says what is accepted; with none of them, everything is.
+    At most one of `face`, `groups`, `run` and `faces` is given; without any of them, every roll is accepted.
     """
 
     name: str
     points: Points
     face: int | None = None
-    """Accepts dice of this face, and adds what it scores to the upper total."""
+    """Accepts dice of this face, and adds their sum to the upper total."""
     groups: tuple[int, ...] = ()
-    """Accepts so many equal dice each: (3, 2) is a full house."""
+    """Accepts groups of equal dice, of these sizes: (3, 2) is a full house."""
     distinct: bool = True
     """Whether the groups must show different faces."""
     run: int | None = None
-    """Accepts so many consecutive faces."""
+    """Accepts this number of consecutive faces."""
     faces: tuple[int, ...] = ()
     """Accepts rolls that show each of these faces."""
     joker: bool = False
     """Whether a joker scores here in full."""
 
     def score(self, roll: Keep, joker: bool = False) -> int:
-        """What a roll scores here, by itself or as a joker; bonuses come on top."""
+        """The points that a roll scores here, ordinarily or as a joker, without bonuses."""
         if joker and self.joker:
             assert isinstance(self.points, int)
             return self.points
@@ -65,7 +65,7 @@ class Category:
         return sum(roll) if self.points == "sum" else self.points
 
     def _matching(self, roll: Keep) -> int | None:
-        """Sum of the dice that fit the pattern, at its best; None where the roll does not fit."""
+        """The highest sum of dice that match the pattern; None if the roll does not match it."""
         if self.face is not None:
             return self.face * roll.count(self.face)
         if self.groups:
@@ -95,13 +95,13 @@ def _runs(length: int) -> list[tuple[int, ...]]:
 
 @dataclasses.dataclass(frozen=True)
 class Play:
-    """One legal way to score a roll, and what it changes."""
+    """A legal way to score a roll, and its effect on the state."""
 
     category: int
     points: int
-    """With the extra bonus, without the upper bonus."""
+    """Including the extra bonus, without the upper bonus."""
     upper: int
-    """What it adds to the upper total."""
+    """What is added to the upper total."""
     chip: bool
     """Whether the Yahtzee box holds points afterwards."""
 
@@ -121,11 +121,11 @@ class Rules:
     published_mean: str | None = None
     published_std: str | None = None
     published_maxprob: tuple[tuple[int, str], ...] = ()
-    """Scores, and the highest probability in percent to reach each."""
+    """Scores, and the highest probability of reaching each, in percent."""
 
     @property
     def table(self) -> dict[str, Any]:
-        """What the game is, in the terms of a rule file, without where it comes from and what was published of it."""
+        """The game in the terms of a rule file, without its source and published results."""
         fields = {"category": [_set_fields(category) for category in self.categories], **_set_fields(self)}
         return {key: value for key, value in fields.items() if key != "source" and not key.startswith("published_")}
 
@@ -136,21 +136,21 @@ class Rules:
 
     @property
     def yahtzee_box(self) -> int:
-        """The Yahtzee category as a set of one, or the empty set where the rules have no use for it."""
+        """The Yahtzee category as a set of one, or the empty set if the rules name none."""
         return self._set_of(lambda category: category.name == self.yahtzee)
 
     @property
     def lower_boxes(self) -> int:
-        """The categories without a face, as a set."""
+        """The set of categories without a face."""
         return self._set_of(lambda category: category.face is None)
 
     def boxes_of(self, face: int) -> int:
-        """The upper categories of one face, as a set."""
+        """The set of upper categories of one face."""
         return self._set_of(lambda category: category.face == face)
 
     @cached_property
     def has_chip(self) -> bool:
-        """Whether the Yahtzee box can be filled with points, and whether that matters later."""
+        """Whether the Yahtzee box can be filled with points, and later scores depend on it."""
         return self.extra_bonus > 0 and any(c.name == self.yahtzee and c.points != 0 for c in self.categories)
 
     def plays(self, free: int, chip: bool, roll: Keep) -> list[Play]:
@@ -180,7 +180,7 @@ class Rules:
         return plays
 
     def upper_bonus_for(self, upper: int, gained: int) -> int:
-        """The bonus paid when an upper total grows from `upper` by `gained`: once, at the crossing."""
+        """The bonus paid when an upper total grows from `upper` by `gained`: once, when it crosses the threshold."""
         return self.upper_bonus if upper < self.upper_threshold <= upper + gained else 0
 
     def _set_of(self, belongs: Callable[[Category], bool]) -> int:
@@ -204,13 +204,13 @@ def preset_text(name: str) -> str:
 
 
 def template(name: str) -> str:
-    """A built-in rule set as TOML, ready to edit: without the fields that hold for that rule set only."""
+    """A built-in rule set as TOML, ready to edit: without its source and published results."""
     lines = preset_text(name).splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith(("source ", "published_")))
 
 
 def load_rules(name_or_file: str) -> Rules:
-    """The rule set that a name stands for, or that a TOML file holds."""
+    """The built-in rule set of this name, or the rule set in this TOML file."""
     if name_or_file in preset_names():
         return parse_rules(preset_text(name_or_file), source=name_or_file)
     path = Path(name_or_file)
@@ -221,18 +221,18 @@ def load_rules(name_or_file: str) -> Rules:
 
 
 def parse_rules(text: str, source: str) -> Rules:
-    """Read a rule set from TOML text; `source` is what an error message calls it."""
+    """Read a rule set from TOML text; `source` names it in error messages."""
     return rules_of(parse_toml(text, source), source)
 
 
 def as_published(rules: Rules) -> Rules:
-    """The built-in rule set that is the same game under the same name, with what was published of it; or this one."""
+    """The built-in rule set of the same name if it is the same game, for its published results; else these rules."""
     known = load_rules(rules.name) if rules.name in preset_names() else rules
     return known if known.table == rules.table else rules
 
 
 def rules_of(table: Mapping[str, Any], source: str) -> Rules:
-    """The rule set that a table in the form of a rule file describes."""
+    """The rule set that a parsed rule file describes; `source` names it in error messages."""
     fields = Fields(table, source, known=_GAME_FIELDS)
     rules = Rules(
         name=fields.text("name"),
@@ -326,7 +326,7 @@ def _check_bonuses(rules: Rules, fields: Fields) -> None:
 
 
 def _set_fields(instance: Category | Rules) -> dict[str, Any]:
-    """The fields of a rule set or category that differ from their defaults, as TOML has them."""
+    """The fields of a rule set or category that differ from their defaults, with lists for tuples as in TOML."""
     values = {
         field.name: getattr(instance, field.name)
         for field in dataclasses.fields(instance)
