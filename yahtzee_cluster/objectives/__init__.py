@@ -1,4 +1,4 @@
-"""What to optimise: each objective is a recursion around a kernel."""
+"""The objectives: each is a recurrence around a kernel."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ OBJECTIVES: dict[str, Callable[[Rules, int], Recurrence]] = {
     "race": lambda rules, _: Race(rules),
     "race-wins": lambda rules, _: RaceWins(rules),
 }
-"""By name; with a game and a target, each makes a problem."""
+"""By name: each makes a recurrence from rules and a target."""
 
 CHOICES = (*OBJECTIVES, "utility")
-"""All of them; what a final score is worth to `utility` is no target."""
+"""The names of all objectives; `utility` takes a utility function in place of a target."""
 
 WITHOUT_TARGET = {"expected", "race", "race-wins", "utility"}
-"""Those to which the target makes no difference."""
+"""The objectives that do not depend on a target."""

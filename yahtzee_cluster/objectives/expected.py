@@ -1,9 +1,9 @@
-"""OptExpected: the strategy with the highest expected score, its mean and its variance from every anchor.
+"""OptExpected: the policy with the highest expected score, and its mean and variance from every anchor.
 
-One vector program solves all upper totals of a scorecard at once.
+The upper totals of a scorecard are the lanes of a vector and are solved together.
 The mean does not depend on how ties between equally good plays are broken; the variance does.
-Here every tie (equal to 1e-12, relatively) goes to the play with the *largest* second moment, so that the table is
-the same whatever order plays are looked at in.
+Every tie (equal to 1e-12, relatively) goes to the play with the *largest* second moment, so that the table does not
+depend on the order in which plays are considered.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.scorecards import Scorecards
 
 ROUNDING = 1e-14
-"""What rounding can leave of a second moment when the square of the mean is taken away."""
+"""A variance below this fraction of the second moment may be rounding error alone."""
 
 
 @dataclass(frozen=True)
 class ExpectedTable:
-    """Mean and second moment of what OptExpected still scores, at every place of `anchors`."""
+    """Mean and second moment of the rest of the score under OptExpected, at every place of `anchors`."""
 
     anchors: Anchors
     mean: NDArray[np.float64]
@@ -47,7 +47,7 @@ class ExpectedTable:
         return float(self.mean[place]), float(self.second_moment[place])
 
     def std(self, place: int) -> float:
-        """The standard deviation at a place; 0 where what is left of it is rounding."""
+        """The standard deviation at a place; 0 where the variance may be rounding error alone."""
         return std_of(*self.moments(place))
 
     @property
@@ -57,23 +57,23 @@ class ExpectedTable:
         return np.sqrt(np.where(variance > ROUNDING * self.second_moment, variance, 0.0))
 
     def decider(self, turn: Turn) -> uppers.Decider:
-        """The kernel that decides for the highest mean."""
+        """The kernel that computes the decisions of this policy."""
         return uppers.Decider(turn, self.anchors, self.mean, self.second_moment)
 
 
 def std_of(mean: float, second_moment: float) -> float:
-    """The standard deviation that belongs to these moments; 0 where what is left is rounding."""
+    """The standard deviation of a distribution with these moments; 0 where it may be rounding error alone."""
     variance = second_moment - mean**2
     return math.sqrt(variance) if variance > ROUNDING * second_moment else 0.0
 
 
 def moments_after(points: float, mean: float, second_moment: float) -> tuple[float, float]:
-    """The moments of a score that is so many points higher."""
+    """The moments of a score after adding a constant number of points."""
     return mean + points, second_moment + 2 * points * mean + points**2
 
 
 def solve_expected(rules: Rules, isa: str | None = None) -> ExpectedTable:
-    """The whole table, on the fastest instruction set here or the one named."""
+    """Compute the whole table, with the instruction set named or the fastest of this machine."""
     anchors = Anchors(rules)
     turn = Turn(compile_moves(rules), isa)
     mean = np.full(anchors.n_places, np.nan)
@@ -83,33 +83,28 @@ def solve_expected(rules: Rules, isa: str | None = None) -> ExpectedTable:
 
 
 class Expected(Scorecards):
-    """The same table, one set of free categories at a time: the means of its anchors, then the second moments."""
-
-    def __init__(self, rules: Rules, isa: str | None = None) -> None:
-        super().__init__(rules, isa)
-        first = self.anchors.place[:, 0]
-        self._n_places = np.diff(np.append(first, self.anchors.n_places))
+    """The same table as a recurrence: a set has the means of its anchors, then their second moments."""
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The rules."""
+        """The objective and the rules."""
         return {"objective": "expected", "rules": self.rules.table}
 
     def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
         """A mean and a second moment for each anchor with these free categories."""
-        return 2 * self._n_places[subsets]
+        return 2 * self.n_places[subsets]
 
     @property
     def limits(self) -> Sequence[tuple[float, float]]:
-        """Those of moments."""
+        """The bounds of mean and second moment."""
         return self._limits_of_moments
 
     def solver(self) -> Solver:
-        """The kernel, with a turn of its own."""
+        """A solver with a turn of its own, for one thread."""
         return self.each_set(uppers.Moments(self.new_turn(), self.anchors).solve)
 
     def complaint(self, block: Block) -> str | None:
-        """No mean is negative, and no second moment smaller than the square of its mean."""
+        """The first violated invariant of these entries, or None: moments within bounds, no negative variance."""
         for free in block.subsets.tolist():
             exists = self.anchors.exists[self.anchors.places(free)]
             mean, second_moment = (half[exists] for half in np.split(block[free], 2))
@@ -119,7 +114,7 @@ class Expected(Scorecards):
         return None
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
-        """One line for each anchor and quantity: 0 the mean, 1 the second moment."""
+        """One line for each anchor and moment: 0 is the mean, 1 the second moment."""
         places = np.flatnonzero(self.anchors.exists)
         columns = self.anchor_columns(places)
         offset = places - self.anchors.place[columns["subset"], 0]
@@ -127,6 +122,6 @@ class Expected(Scorecards):
         return {
             **both,
             "moment": np.repeat([0, 1], len(places)).astype(np.int8),
-            "offset": np.concatenate([offset, offset + self._n_places[columns["subset"]]]),
+            "offset": np.concatenate([offset, offset + self.n_places[columns["subset"]]]),
             "length": np.ones(2 * len(places), np.int32),
         }

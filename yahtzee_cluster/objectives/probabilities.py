@@ -1,6 +1,6 @@
-"""Rows of probabilities: for every anchor and every need, how likely it is to score that much from there on.
+"""Rows of probabilities: for every anchor and every need, the probability of scoring at least that much from there on.
 
-What is played for is what the tables of this form differ in; their lanes are needs, eight of them in one vector.
+The objectives of this form differ in their policies. Their lanes are needs.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ ROUNDING = 1e-14
 
 
 class Probabilities(Scorecards):
-    """The recursion for all needs from 1 to a target; the values of a set are the rows of its anchors."""
+    """A recurrence for all needs from 1 to a target; the values of a set are the rows of its anchors."""
 
     objective: ClassVar[str]
     quantities: ClassVar[int] = 1
-    """How many values there are for each need: probabilities first, all rows of a set, then whatever else."""
+    """The number of values for each need. A set has all rows of probabilities first, then those of each other value."""
     falls: ClassVar[bool] = True
-    """Whether a higher need is never more probable than a lower one."""
+    """Whether the probability of a need never exceeds that of a lower need."""
 
     def __init__(self, rules: Rules, target: int, isa: str | None = None) -> None:
         if target < 1:
@@ -47,38 +47,37 @@ class Probabilities(Scorecards):
 
     @cached_property
     def rows(self) -> Rows:
-        """Where the row of each anchor lies."""
+        """The layout of the rows."""
         return Rows(self.anchors, self.new_turn(), self.target)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What is played for, the rules and the target."""
+        """The objective, the target and the rules."""
         return {"objective": self.objective, "target": self.target, "rules": self.rules.table}
 
     @property
     def plain_size(self) -> int:
-        """Every upper total, with and without chip, and every need, whether or not play leads there."""
-        totals = self.anchors.threshold + 1 if self.anchors.bonus else 1
-        return self.quantities * (2 if self.rules.has_chip else 1) * totals * self.target
+        """One value for every upper total, with and without chip, and every need, reachable or not."""
+        return self.quantities * self._n_plain_anchors * self.target
 
     def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
-        """How many values all rows with these free categories have."""
+        """The number of values in all rows with these free categories."""
         return self.quantities * self.rows.n_values[subsets]
 
     @property
     def limits(self) -> Sequence[tuple[float, float]]:
-        """Those of probabilities."""
+        """The bounds of a probability."""
         return (PROBABILITIES,)
 
     def complaint(self, block: Block) -> str | None:
-        """What cannot be true of the rows of one set after the other."""
+        """The first violated invariant of these entries, or None."""
         for free in block.subsets.tolist():
             if complaint := self._complaint_of(free, *np.split(block[free], self.quantities)):
                 return complaint
         return None
 
     def _complaint_of(self, free: int, rows: Values, *_: Values) -> str | None:
-        """What cannot be true of the quantities of one set."""
+        """The first violated invariant of the quantities of one set, or None."""
         if not self.possible(rows, 0):
             return "it holds values that are no probabilities"
         rising = np.flatnonzero(np.diff(rows) > ROUNDING) + 1
@@ -87,7 +86,7 @@ class Probabilities(Scorecards):
         return None
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
-        """One line for each row that holds anything; `quantity` counts from 0, the probabilities."""
+        """One line for each row that is not empty; `quantity` 0 is the probability."""
         places = np.flatnonzero(self.rows.length)
         columns = {**self.anchor_columns(places), "length": self.rows.length[places]}
         size = self.rows.n_values[columns["subset"]]
@@ -100,7 +99,7 @@ class Probabilities(Scorecards):
 
     @cached_property
     def expected(self) -> ExpectedTable:
-        """What the highest expected score decides, where nothing else does."""
+        """The table of the policy with the highest expected score, on which some of the objectives depend."""
         return solve_expected(self.rules, self._isa)
 
 
@@ -110,57 +109,57 @@ class MaxProb(Probabilities):
     objective = "maxprob"
 
     def solver(self) -> Solver:
-        """The kernel, with a turn of its own."""
+        """A solver with a turn of its own, for one thread."""
         return self.each_set(needs.Needs(self.new_turn(), self.anchors, self.rows.length, self.rows.offset).solve)
 
 
 class Distribution(Probabilities):
-    """The probability of every need for who plays for the highest expected score: the distribution of that score."""
+    """The probability of every need under the policy with the highest expected score: the distribution of its score."""
 
     objective = "distribution"
 
     def solver(self) -> Solver:
-        """The kernel, with a turn of its own."""
+        """A solver with a turn of its own, for one thread."""
         turn = self.new_turn()
         decider = self.expected.decider(turn)
         return self.each_set(needs.Followed(turn, self.anchors, self.rows.length, self.rows.offset, decider).solve)
 
 
 class Strategies(Probabilities):
-    """The probability of every need for who decides by the need, and what that decides."""
+    """The probability of every need under a policy that depends on the need; its kernel also computes the decisions."""
 
     def solver(self) -> Solver:
-        """The kernel, with a turn of its own."""
+        """A solver with a turn of its own, for one thread."""
         return self.each_set(self.player(self.new_turn()).solve)
 
     @abstractmethod
     def player(self, turn: Turn) -> needs.Player:
-        """The kernel, which decides as well."""
+        """The kernel, for values and decisions."""
 
 
 class Scores(Strategies):
-    """What is scored by who plays for the highest probability of a need: for every need, all of them at once.
+    """The score under the policy with the highest probability of a need, for all needs at once.
 
-    The values of a set are the probabilities of all its anchors, then the means of what they still score, then the
-    second moments. Among equally probable plays the highest mean decides, then the largest second moment; once the need
-    is reached, or out of reach, these are all that is left to play for. (Cremers 2002, 7.2.2, asks for them.)
+    The values of a set are the probabilities of all its anchors, then the means of the rest of the score, then the
+    second moments. Ties in probability go to the highest mean, then to the largest second moment; these alone decide
+    once the need is reached or out of reach. (Cremers 2002, 7.2.2, asks for these moments.)
     """
 
     objective = "scores"
     quantities = 3
 
     def player(self, turn: Turn) -> needs.Scores:
-        """The kernel, which decides as well."""
+        """The kernel, for values and decisions."""
         table, rows = self.expected, self.rows
         return needs.Scores(turn, self.anchors, rows.length, rows.offset, table.mean, table.second_moment)
 
     @property
     def limits(self) -> Sequence[tuple[float, float]]:
-        """Those of probabilities, and of moments."""
+        """The bounds of probability, mean and second moment."""
         return PROBABILITIES, *self._limits_of_moments
 
     def _complaint_of(self, free: int, rows: Values, *beside: Values) -> str | None:
-        """No second moment is smaller than the square of its mean."""
+        """The same, with moments within bounds and no negative variance."""
         mean, second = beside
         possible = self.possible(mean, 1) and self.possible(second, 2)
         sound = possible and (second >= mean**2 * (1 - ROUNDING)).all()
@@ -168,17 +167,17 @@ class Scores(Strategies):
 
 
 class Approximated(Strategies):
-    """A form of MaxProbApprox (Cremers 2002, 6.2.2), which takes the rest of the score for normally distributed.
+    """A form of MaxProbApprox (Cremers 2002, 6.2.2), which approximates the rest of the score by a normal distribution.
 
-    Mean and variance are those of the strategy with the highest mean. The thesis gives no formula; here the positions
-    within a turn are taken for normal too, and compared by standard deviations, with a continuity correction.
+    Mean and variance are those of the policy with the highest mean. The thesis gives no formula; here the positions
+    within a turn are approximated in the same way, and compared by standard deviations, with a continuity correction.
     """
 
     objective = "approx"
 
-    falls = False  # who plays for less may well be less likely to have it: these are different strategies
+    falls = False  # each need has its own heuristic policy, so a higher need may have the higher probability
 
     def player(self, turn: Turn) -> needs.Approximated:
-        """The kernel, which decides as well."""
+        """The kernel, for values and decisions."""
         decider = self.expected.decider(turn)
         return needs.Approximated(turn, self.anchors, self.rows.length, self.rows.offset, decider)

@@ -1,7 +1,7 @@
-"""Two players who take turns, each with a scorecard of their own; who has more points in the end has won.
+"""The two-player race: players take turns, each on a scorecard of their own, and the higher final score wins.
 
-The value of a state is the first player's probability of winning plus half that of a tie. The first plays for a high
-value, the second for a low one, and both play perfectly.
+The value of a state is the first player's probability of winning plus half that of a tie, when both play optimally:
+the first maximises the value, the second minimises it.
 """
 
 from __future__ import annotations
@@ -14,39 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.partition import Subsets
-from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
+from yahtzee_cluster.engine.recurrence import Below, Block, Solver
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor, Anchors, most_scored
-from yahtzee_cluster.game.moves import compile_moves
-from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.game.anchors import Anchor, most_scored
 from yahtzee_cluster.kernels import race, uppers
-from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.objectives.scorecards import GameRecurrence, Values
 
 ROUNDING = 1e-14
 
-Values = NDArray[np.float64]
 
-
-class Race(Recurrence):
+class Race(GameRecurrence):
     """The elements are the categories of both players; a subset has those that are still free.
 
-    The entries of a subset are by the lead of the first player, for every pair of anchors, as far as that lead can have
-    come about and is not decided.
+    A subset has one entry for every pair of anchors and every lead of the first player that is possible and undecided.
     """
 
     objective: ClassVar[str] = "race"
     quantities: ClassVar[int] = 1
-
-    def __init__(self, rules: Rules, isa: str | None = None) -> None:
-        self.rules = rules
-        self.anchors = Anchors(rules)
-        self._moves = compile_moves(rules)
-        self._isa = isa
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Sent to another rank, it is made anew there."""
-        return type(self), (self.rules, self._isa)
 
     @property
     def element_names(self) -> tuple[str, ...]:
@@ -55,22 +40,23 @@ class Race(Recurrence):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What is played for, and the rules."""
+        """The objective and the rules."""
         return {"objective": self.objective, "rules": self.rules.table}
 
     @cached_property
     def most(self) -> NDArray[np.int32]:
         """[free]: the most that can still be scored."""
         most = np.zeros(self.anchors.n_places)
-        uppers.most(Turn(self._moves, self._isa), self.anchors, most)
+        uppers.most(self.new_turn(), self.anchors, most)
         return self._of_sets(most)
 
     @cached_property
     def scored(self) -> NDArray[np.int32]:
-        """[free]: the most that can have been scored by then.
+        """[free]: the most that can have been scored by then; with an upper bonus, the most of a whole game.
 
-        Somebody who has a bonus cannot win it, but rows are as long for one anchor as for another; then every lead has
-        an entry that is not decided.
+        All rows of a subset have the same length, so that with a bonus some entries stand for states that no game
+        reaches: the score includes the bonus, and the anchor can still win it. Plays from these could lead out of rows
+        that end at the possible scores; with the higher bound, every undecided lead has an entry.
         """
         if self.anchors.bonus:
             return np.full_like(self.most, self.most[-1])
@@ -79,35 +65,30 @@ class Race(Recurrence):
     def _of_sets(self, values: NDArray[Any]) -> NDArray[np.int32]:
         return np.maximum.reduceat(values, self.anchors.place[:, 0]).astype(np.int32)
 
-    @cached_property
-    def n_places(self) -> NDArray[np.int64]:
-        """[free]: how many anchors there are."""
-        return np.diff(np.append(self.anchors.place[:, 0], self.anchors.n_places))
-
     def _cards(self, subsets: Subsets) -> tuple[Subsets, Subsets]:
         return subsets & self.rules.all_free, subsets >> len(self.rules.categories)
 
     def exist(self, subsets: Subsets) -> NDArray[np.bool_]:
-        """Both have as many free categories, or the second has one more and is to move."""
+        """Whether both players have equally many free categories, or the second has one more and is to move."""
         one, two = self._cards(subsets)
         more = np.bitwise_count(two).astype(np.int8) - np.bitwise_count(one).astype(np.int8)
         return np.asarray((more == 0) | (more == 1))
 
     def leads(self, subsets: Subsets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The lowest lead of each subset that has an entry, and the highest."""
+        """The lowest and the highest lead that each subset has entries for."""
         one, two = self._cards(subsets)
         lowest = np.maximum(-self.most[one], -self.scored[two])
         return lowest.astype(np.int64), np.minimum(self.most[two], self.scored[one]).astype(np.int64)
 
     def subset(self, one: Anchor, two: Anchor) -> int:
-        """The free categories of both players, who take turns."""
+        """The free categories of both players; raises UsageError if players who take turns cannot have them."""
         subset = one.free | two.free << len(self.rules.categories)
         if not self.exist(np.array([subset]))[0]:
             raise UsageError("the second player has used as many boxes as the first, or one less")
         return subset
 
     def entry(self, one: Anchor, two: Anchor, lead: int) -> tuple[int, int] | float:
-        """The subset of a state, and which of its entries is the value; or the value itself where that is decided."""
+        """The subset of a state and the index of its value there; or the value itself if the race is decided."""
         subset = self.subset(one, two)
         numbers = [self.anchors.reachable(anchor) - self.anchors.places(anchor.free).start for anchor in (one, two)]
         if lead > self.most[two.free] or -lead > self.most[one.free]:
@@ -121,9 +102,10 @@ class Race(Recurrence):
     def entries(
         self, subsets: Subsets, one: NDArray[np.int64], two: NDArray[np.int64], leads: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Which entries of subsets are the values of states, by the numbers of both anchors; and whether they are.
+        """The index of each state's value in its subset, and whether there is such an entry.
 
-        Left and right of a row everything is decided.
+        `one` and `two` number the anchors among those with the same free categories. Left and right of a row, the race
+        is decided.
         """
         lowest, highest = self.leads(subsets)
         rows = one * self.n_places[subsets >> len(self.rules.categories)] + two
@@ -137,14 +119,13 @@ class Race(Recurrence):
 
     @property
     def plain_size(self) -> int:
-        """Every lead that there can be, for every pair of anchors."""
+        """One value for every pair of anchors and every lead of a game."""
         most_places = int(self.n_places.max())
         return self.quantities * most_places**2 * (2 * int(self.most[-1]) + 1)
 
     def solver(self) -> Solver:
-        """The kernel, with a turn of its own."""
-        turn = Turn(self._moves, self._isa)
-        kernel = race.Race(turn, self.anchors, self.most, self.scored, self.quantities)
+        """A solver with a turn of its own, for one thread."""
+        kernel = race.Race(self.new_turn(), self.anchors, self.most, self.scored, self.quantities)
 
         def solve(block: Block, below: Below) -> None:
             entries = [None if there is None else (there.subsets, there.starts, there.values) for there in below]
@@ -153,9 +134,9 @@ class Race(Recurrence):
         return solve
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
-        """One line for each subset, whose rows are laid out by its anchors, and one for each anchor, with its number.
+        """One line for each subset and one for each anchor; together they give the position of every row.
 
-        One line for each row would be far too many where both players have many anchors.
+        An index with a line for each row would be far too large where both players have many anchors.
         """
         n_free = np.bitwise_count(np.arange(self.rules.all_free + 1)).astype(np.int8)
         more = n_free[:, None] - n_free
@@ -178,15 +159,15 @@ class Race(Recurrence):
         }
 
     def complaint(self, block: Block) -> str | None:
-        """All entries are probabilities, or half ones."""
+        """The first violated invariant of these entries, or None: all of them lie between 0 and 1."""
         return None if self.possible(block.values) else "it holds values that are no probabilities"
 
     def possible(self, values: Values) -> bool:
-        """Whether such values can be."""
+        """Whether all values lie between 0 and 1, except for rounding."""
         return bool(((values >= 0) & (values <= 1 + ROUNDING)).all())
 
     def judged(self, subset: int, at: int, entries: Callable[[int], Values]) -> float | None:
-        """The first quantity by trying out everything, where no anchor is more than its free categories."""
+        """The value of an entry by the reference implementation; None unless free categories alone make an anchor."""
         n, lead_there = len(self.rules.categories), int(self.leads(np.array([subset]))[0][0]) + at
         one, two = subset & self.rules.all_free, subset >> n
         if not subset or self.n_places.max() > 1 or self.quantities > 1:
@@ -208,7 +189,7 @@ class Race(Recurrence):
 
 
 class RaceWins(Race):
-    """Beside the value, how likely the first player wins outright; where values tie, whoever moves looks at that."""
+    """The value and the probability that the first player wins outright, by which both players break ties."""
 
     objective = "race-wins"
     quantities = 2

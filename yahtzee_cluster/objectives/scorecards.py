@@ -1,4 +1,4 @@
-"""What all objectives of a game have in common: the elements are the categories, a subset those that are still free."""
+"""What the objectives of a game have in common: the rules as tables, and the solver for one player."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from yahtzee_cluster.kernels.turn import Turn
 Values = NDArray[np.float64]
 
 PROBABILITIES = 0.0, 1 + 1e-14
-"""The least and the most that can be, but for rounding."""
+"""The bounds of a probability, with a margin for rounding."""
 
 
-class Scorecards(Recurrence):
-    """A recursion over the scorecards of a game."""
+class GameRecurrence(Recurrence):
+    """A recurrence over the anchors of a game, for any number of players."""
 
     def __init__(self, rules: Rules, isa: str | None = None) -> None:
         self.rules = rules
@@ -32,12 +32,25 @@ class Scorecards(Recurrence):
         self._isa = isa
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent to another rank, it is made anew there."""
+        """Pickle the arguments of the constructor only; another rank computes the tables itself."""
         return type(self), self._made_from
 
     @property
     def _made_from(self) -> tuple[Any, ...]:
         return self.rules, self._isa
+
+    def new_turn(self) -> Turn:
+        """A turn of the game, with work space for one thread."""
+        return Turn(self._moves, self._isa)
+
+    @cached_property
+    def n_places(self) -> NDArray[np.int64]:
+        """[free]: the number of places with these free categories."""
+        return np.diff(np.append(self.anchors.place[:, 0], self.anchors.n_places))
+
+
+class Scorecards(GameRecurrence):
+    """A recurrence for one player: the elements are the categories, a subset has those that are still free."""
 
     @property
     def element_names(self) -> tuple[str, ...]:
@@ -47,27 +60,32 @@ class Scorecards(Recurrence):
     @property
     @abstractmethod
     def limits(self) -> Sequence[tuple[float, float]]:
-        """The least and the most that the values of each quantity can be; nobody may decide by any others."""
+        """The lower and upper bound of each quantity; entries out of bounds must not be used for decisions."""
 
     @cached_property
     def _limits_of_moments(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The least and the most that the moments of a score can be."""
+        """The bounds of mean and second moment of a score."""
         most = float(most_scored(self.anchors, self._moves).max()) * (1 + 1e-12)
         return (0.0, most), (0.0, most**2)
 
     def possible(self, values: Values, quantity: int) -> bool:
-        """Whether such values of a quantity can be."""
+        """Whether all values of a quantity are within its bounds."""
         least, most = self.limits[quantity]
         return bool(((values >= least) & (values <= most)).all())
 
-    def new_turn(self) -> Turn:
-        """The turn of the game, for one thread."""
-        return Turn(self._moves, self._isa)
+    @property
+    def _n_plain_anchors(self) -> int:
+        """The number of anchors of a set if every upper total, with and without chip, had one, reachable or not."""
+        totals = self.anchors.threshold + 1 if self.anchors.bonus else 1
+        return (2 if self.rules.has_chip else 1) * totals
 
     def each_set(
         self, solve: Callable[[int, list[Values | None], Values], None], at_the_end: Values | float = 0.0
     ) -> Solver:
-        """A solver out of a kernel that takes one set of free categories, and the values of its successors."""
+        """A solver from a kernel that solves one set of free categories, given the values of its successors.
+
+        `at_the_end` are the values of the empty set.
+        """
         n_elements = len(self.element_names)
 
         def solve_block(block: Block, below: Below) -> None:
@@ -86,6 +104,6 @@ class Scorecards(Recurrence):
         return solve_block
 
     def anchor_columns(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """What the anchors at these places are; an upper total of -1 stands for a decided bonus."""
+        """The anchors at these places as columns of a row index; an upper total of -1 stands for a decided bonus."""
         free, upper, chip = self.anchors.columns(places)
         return {"subset": free, "upper": upper, "chip": chip}

@@ -1,7 +1,7 @@
-"""Any goal for one player: the highest expected worth of the final score, whatever each score is worth.
+"""The highest expected utility of the final score, for any utility function.
 
-Lanes are scores so far. To reach a score, to beat opponents whose scores are known, or a power of the score: all are
-the same recursion, and differ in its last rows.
+Lanes are scores so far. Reaching a score, beating opponents with a known distribution of scores, and a power of the
+score are all the same recursion with different terminal values.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from yahtzee_cluster.objectives.scorecards import Scorecards, Values
 from yahtzee_cluster.text import shown
 
 CHANCES = {"reach", "beat", "beat-all"}
-"""The kinds of goals whose worth is a probability, a tie counted half or not at all."""
+"""The kinds of goals whose utility is a probability; a tie counts half or not at all."""
 MOST_OPPONENTS = 1000
 MOST_POWER = 100
 MOST_WORTH = 1e300
-"""What is worth more may overflow when chances are added up, and nothing can be decided by infinities."""
+"""A larger utility might overflow in an expected value, and infinite values cannot be compared."""
 
 
 class Utility(Scorecards):
-    """The values of a set are the rows of its anchors, by the score so far; `worth` is that of all final ones."""
+    """The values of a set are the rows of its anchors, by the score so far; `worth` has one utility per final score."""
 
     def __init__(self, rules: Rules, goal: str, worth: tuple[float, ...], isa: str | None = None) -> None:
         super().__init__(rules, isa)
-        if not (goal.strip() and is_text(goal)):  # or nobody could open the table
+        if not (goal.strip() and is_text(goal)):  # a table with any other goal could not be opened
             expected = f"expected a text on one line, of at most {MAX_TEXT} characters"
             raise UsageError(f"goal: {expected}, found {shown(goal)}")
         self.goal = goal
@@ -56,17 +56,17 @@ class Utility(Scorecards):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The goal by name, what every final score is worth, and the rules."""
+        """The goal by name, the utility of every final score, and the rules."""
         return {"objective": "utility", "goal": self.goal, "worth": [*self.worth], "rules": self.rules.table}
 
     @property
     def is_chance(self) -> bool:
-        """Whether what a final score is worth is the chance to have done something."""
+        """Whether the utility of a final score is a probability."""
         return self.goal.partition(":")[0] in CHANCES and min(self.worth) >= 0 and max(self.worth) <= 1
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
-        """[place]: how many scores so far there are; 0 where no play leads."""
+        """[place]: the length of the row, from score 0 to the highest so far; 0 if no sequence of plays leads there."""
         most = most_scored(self.anchors, self._moves)
         return np.where(self.anchors.exists, most + 1, 0).astype(np.int32)
 
@@ -76,26 +76,25 @@ class Utility(Scorecards):
 
     @staticmethod
     def count_scores(rules: Rules) -> int:
-        """How many final scores a game may have, from 0 on."""
+        """The number of final scores, from 0 to the highest."""
         return int(most_scored(Anchors(rules), compile_moves(rules)).max()) + 1
 
     def row(self, place: int) -> slice:
-        """Where the row of a place lies among those with the same free categories."""
+        """The position of a place's row among those with the same free categories."""
         start = int(self._layout[0][place])
         return slice(start, start + int(self.lengths[place]))
 
     @property
     def plain_size(self) -> int:
-        """Every upper total, with and without chip, and every score, whether or not play leads there."""
-        totals = self.anchors.threshold + 1 if self.anchors.bonus else 1
-        return (2 if self.rules.has_chip else 1) * totals * len(self.worth)
+        """One value for every upper total, with and without chip, and every score, reachable or not."""
+        return self._n_plain_anchors * len(self.worth)
 
     def sizes(self, subsets: Subsets) -> NDArray[np.int64]:
-        """How many values all rows with these free categories have."""
+        """The number of values in all rows with these free categories."""
         return self._layout[1][subsets]
 
     def solver(self) -> Solver:
-        """The kernel, with a turn of its own."""
+        """A solver with a turn of its own, for one thread."""
         worth = np.array(self.worth)
         falls = bool((np.diff(worth) < 0).any())
         last = self.anchors.places(0)
@@ -103,36 +102,36 @@ class Utility(Scorecards):
         return self.each_set(self._kernel(self.new_turn(), falls).solve, at_the_end)
 
     def player(self, turn: Turn) -> needs.Utility:
-        """The kernel, which decides as well."""
-        return self._kernel(turn, falls=True)  # who decides looks at all zeros
+        """The kernel, for values and decisions."""
+        return self._kernel(turn, falls=True)  # decisions need every category in which a roll may score zero
 
     def _kernel(self, turn: Turn, falls: bool) -> needs.Utility:
         return needs.Utility(turn, self.anchors, self.lengths, self._layout[0], falls, self.worth[-1])
 
     @cached_property
     def expected(self) -> ExpectedTable:
-        """What the highest expected score decides."""
+        """The table of the policy with the highest expected score."""
         return solve_expected(self.rules, self._isa)
 
     @cached_property
     def limits(self) -> Sequence[tuple[float, float]]:
-        """Nothing is worth more than the best final score, or less than the worst."""
+        """The lowest and the highest utility of a final score, with a margin for rounding."""
         least, most = min(self.worth), max(self.worth)
         margin = 1e-12 * max(abs(least), abs(most))
         return ((least - margin, most + margin),)
 
     def complaint(self, block: Block) -> str | None:
-        """What is worth too much or too little."""
+        """The first violated invariant of these entries, or None: all utilities are within bounds."""
         return None if self.possible(block.values, 0) else "it holds what no final score is worth"
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
-        """One line for each row that holds anything."""
+        """One line for each row that is not empty."""
         places = np.flatnonzero(self.lengths)
         return {**self.anchor_columns(places), "length": self.lengths[places], "offset": self._layout[0][places]}
 
 
 def worth_of(goal: str, curve: Values | None, n_scores: int) -> Values:
-    """What every final score is worth by a goal; `curve` is how likely an opponent has at least so many points.
+    """The utility of every final score; `curve` holds the probability that an opponent scores at least that much.
 
     `reach:N`, `beat:K` (more than each of K opponents; a tie with the best counts half), `beat-all:K` (a tie is lost),
     `power:P`.
@@ -143,7 +142,7 @@ def worth_of(goal: str, curve: Values | None, n_scores: int) -> Values:
     if kind == "reach" and count is not None:
         return (scores >= count).astype(float)
     if kind == "power" and 0 < (power := _number(number)) <= MOST_POWER:
-        with np.errstate(over="ignore"):  # what is worth too much is refused, whatever the goal
+        with np.errstate(over="ignore"):  # `Utility` refuses too large utilities, whatever the goal
             return np.asarray(scores**power, float)
     if kind in {"beat", "beat-all"} and count is not None and 0 < count <= MOST_OPPONENTS and curve is not None:
         at_least = np.zeros(n_scores + 1)
@@ -157,7 +156,7 @@ def worth_of(goal: str, curve: Values | None, n_scores: int) -> Values:
 
 
 def read_worth(file: str, n_scores: int) -> list[float]:
-    """What every final score is worth by a text file: numbers from score 0 on; the last holds for all above."""
+    """The utility of every final score from a text file: numbers for score 0, 1, …; the last holds for all above."""
     text = read_text(file)
     try:
         numbers = [_plain(word) for word in text.replace(",", " ").split()]
@@ -176,7 +175,7 @@ def _number(text: str) -> float:
 
 
 def _plain(text: str) -> float:
-    """A number in plain digits, and nothing else that Python would take for one."""
+    """A number in ASCII without underscores; Python would accept other forms, too."""
     if "_" in text or not text.isascii():
         raise ValueError(f"{text!r} is no number")
     return float(text)
