@@ -22,19 +22,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a plan; return the exit code."""
     parser = Parser(
         prog=PROGRAM,
-        description="What a run would need and take, for fixed sets of every size. Nothing is computed: the real "
-        "scheduler runs against a clock.",
+        description="Print the memory and time that a run would need, for fixed sets of every size. Nothing is "
+        "computed: the real scheduler runs in a simulation.",
         epilog=f"Example: {PROGRAM} --target 400 --cache 256MB --ranks 16",
     )
     add_flags(parser, Job)
-    parser.add_argument("--ranks", type=parse_count, metavar="N", help=f"with the master (default: {RANKS})")
     parser.add_argument(
-        "--scaling", action="store_true", help="for one G, the job's own, the time on 2 to 1,024 ranks instead"
+        "--ranks", type=parse_count, metavar="N", help=f"number of ranks, including the master (default: {RANKS})"
     )
     parser.add_argument(
-        "--calibrate", action="store_true", help="measure the costs here instead of taking those built in"
+        "--scaling", action="store_true", help="print the time on 2 to 1,024 ranks instead, for the job's own G"
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw memory and reads against |G| into a file (svg, png, pdf)")
+    parser.add_argument(
+        "--calibrate", action="store_true", help="measure the costs on this machine instead of using the built-in ones"
+    )
+    parser.add_argument("--plot", metavar="FILE", help="plot memory and reads against |G| (svg, png, pdf)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     try:
         options = parser.parse_args(arguments)

@@ -20,34 +20,32 @@ from yahtzee_cluster.tables import open_table
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = (
-        "Say what to do: at a terminal turn by turn, for one position with --dice, or for many with "
-        "--lines. Plays for the highest expected score, with a table of some utility for what that holds, or with a "
-        "table of probabilities to beat or reach a score."
+        "Advise on moves: turn by turn at a terminal, for one position with --dice, or for many with --lines. "
+        "The goal is the highest expected score; with a table of a utility it is that utility, and with a table of "
+        "probabilities it can be to beat or reach a score."
     )
     parser.epilog = (
         "Examples: advise --store runs/yahtzee-maxprob-800-G5 --beat 250; "
         "advise --used aces,full-house --upper 3 --score-so-far 28 --dice 2,2,2,5,6 --rolls-left 2 --json"
     )
     game = parser.add_mutually_exclusive_group()
-    game.add_argument("--store", metavar="DIR", help="a table of maxprob, scores or some utility; its rules are taken")
+    game.add_argument("--store", metavar="DIR", help="a table of maxprob, scores or a utility, whose rules are used")
     game.add_argument("--rules", metavar="NAME|FILE", help="a rule set (default: yahtzee, with --lines no-joker)")
     add_scorecard(parser)
-    parser.add_argument("--score-so-far", type=count, metavar="N", help="all points so far (default: 0)")
+    parser.add_argument("--score-so-far", type=count, metavar="N", help="total score so far (default: 0)")
     goal = parser.add_mutually_exclusive_group()
     goal.add_argument("--beat", type=count, metavar="N", help="play to score more than this")
     goal.add_argument("--reach", type=count, metavar="N", help="play to score at least this")
-    goal.add_argument(
-        "--goal", choices=["expected"], help="play for the highest expected score, whatever table there is"
-    )
-    parser.add_argument("--dice", metavar="DICE", help="five dice, as 2,2,2,5,6 or 22256")
-    parser.add_argument("--rolls-left", type=count, choices=range(3), metavar="N", help="0 to 2 more rolls")
+    goal.add_argument("--goal", choices=["expected"], help="play for the highest expected score, also with a table")
+    parser.add_argument("--dice", metavar="DICE", help="five dice, such as 2,2,2,5,6 or 22256")
+    parser.add_argument("--rolls-left", type=count, choices=range(3), metavar="N", help="rolls left, 0 to 2")
     add_json(parser)
     parser.add_argument(
         "--lines",
         action="store_true",
-        help="answer lines on stdin: a mark for each box (x used, - free), upper total, True or False for an active "
-        "Yahtzee bonus, rerolls left (3 before the first roll), five dice, and for a table of some "
-        "utility the score so far",
+        help="answer lines from stdin: a mark for each box (x used, - free), upper total, True or False for an active "
+        "Yahtzee bonus, rolls left (3 before the first roll), five dice, and with a table of a utility the score so "
+        "far",
     )
 
 

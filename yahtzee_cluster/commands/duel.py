@@ -20,23 +20,23 @@ GAMES = 100_000
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = (
-        "Print how likely each strategy has most points in the end: exactly where nobody looks at the "
-        "others, else in games with dice, in which all take turns in this order. A strategy is `expected`, for the "
-        "highest expected score; `chance`, for the chance to win, with an eye on the others; the directory of a table "
-        "of some utility, or of two players; or DIR:N, to reach N by a table of scores or approx."
+        "Print the probability that each strategy wins: exactly if none of them depends on the other players, "
+        "otherwise from simulated games, in which the players take turns in the order given. A strategy is `expected` "
+        "(highest expected score), `chance` (best chance to win, given all scorecards), the directory of a table of a "
+        "utility or of two players, or DIR:N (reach N points, by a table of scores or approx)."
     )
     parser.epilog = "Examples: duel runs/yahtzee-utility-beat-1-G5 expected; duel chance expected --games 1000000"
-    parser.add_argument("strategies", nargs="+", metavar="STRATEGY", help="two to sixteen of them")
-    parser.add_argument("--rules", metavar="NAME|FILE", help="the game (default: that of the tables, or yahtzee)")
+    parser.add_argument("strategies", nargs="+", metavar="STRATEGY", help="two to sixteen strategies")
+    parser.add_argument("--rules", metavar="NAME|FILE", help="rule set (default: that of the tables, or yahtzee)")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--exact", action="store_true", help="without dice, or not at all")
+    how.add_argument("--exact", action="store_true", help="fail rather than simulate")
     how.add_argument(
         "--games",
         type=count,
         metavar="N",
-        help=f"play so many games with dice (default: {GAMES:,} where somebody looks at the others)",
+        help=f"number of games to simulate (default: {GAMES:,} if a strategy depends on the other players)",
     )
-    parser.add_argument("--seed", type=count, metavar="N", help="of the dice (default: 1)")
+    parser.add_argument("--seed", type=count, metavar="N", help="seed of the dice (default: 1)")
     add_json(parser)
 
 

@@ -15,7 +15,7 @@ from yahtzee_cluster.text import beside_published
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = (
-        "Solve a game for the highest expected score, from every state, and print its mean and deviation."
+        "Solve a game for the highest expected score, and print mean and standard deviation of the final score."
     )
     parser.add_argument(
         "--rules",

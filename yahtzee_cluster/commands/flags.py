@@ -25,8 +25,8 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 def add_scorecard(parser: argparse.ArgumentParser) -> None:
     """Add the flags that name a scorecard."""
-    parser.add_argument("--used", metavar="NAMES", help="the used categories, with commas between")
-    parser.add_argument("--upper", type=count, metavar="N", help="the points in the upper categories so far")
+    parser.add_argument("--used", metavar="NAMES", help="the used categories, separated by commas")
+    parser.add_argument("--upper", type=count, metavar="N", help="points in the upper categories so far")
     parser.add_argument("--chip", action="store_true", help="the Yahtzee box is used and holds points")
 
 

@@ -90,23 +90,23 @@ class Job(Computation):
     def add_flags(cls, parser: argparse.ArgumentParser) -> None:
         """Add the flags that describe the table."""
         default, add = cls(), parser.add_argument
-        add("--job", metavar="FILE", help="take all of this from a TOML file; flags go before it")
+        add("--job", metavar="FILE", help="read these settings from a TOML file; flags override it")
         add("--objective", choices=CHOICES, help=f"what to compute (default: {default.objective})")
         add("--rules", metavar="NAME|FILE", help=f"a rule set by name, or a TOML file (default: {default.rules})")
         add(
             "--goal",
             metavar="GOAL",
-            help="for --objective utility, what a final score is worth: reach:N; beat:K, to have more than each of K "
-            "of the same opponents, a tie counted half; beat-all:K, a tie lost; power:P of the score; worth:FILE, with "
-            "a number for each score from 0 on",
+            help="for --objective utility, the utility of a final score: reach:N; beat:K, more points than each of K "
+            "equal opponents, a tie counting half; beat-all:K, the same with ties lost; power:P of the score; "
+            "worth:FILE, a file with one number for each score from 0",
         )
         add(
             "--against",
             metavar="STRATEGY",
-            help="how the opponents of beat and beat-all play, as `yahtzee-cluster duel` takes it; they look at nobody "
-            f"(default: {EXPECTED})",
+            help="how the opponents of beat and beat-all play: a strategy as for `yahtzee-cluster duel`, which must not "
+            f"depend on other players (default: {EXPECTED})",
         )
-        add("--target", type=parse_count, metavar="N", help=f"the highest score asked for (default: {TARGET})")
+        add("--target", type=parse_count, metavar="N", help=f"the highest score of the table (default: {TARGET})")
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:

@@ -15,13 +15,13 @@ from yahtzee_cluster.tables import open_table
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = (
-        "Write one page that holds everything there is to say of a game, its figures as SVG and PNG, and "
-        "its tables as CSV, from a table of scores; print where it is."
+        "Write a report of a game from a table of scores: one HTML page, its figures as SVG and PNG, and its "
+        "tables as CSV. Print the path of the page."
     )
     parser.epilog = "Example: report --store runs/yahtzee-scores-1575-G5 --for 250 --out report"
     parser.add_argument("--store", required=True, metavar="DIR", help="a table with objective `scores`")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the report goes")
-    parser.add_argument("--for", dest="target", type=count, metavar="N", help="compare with who plays for this score")
+    parser.add_argument("--out", required=True, metavar="DIR", help="directory of the report")
+    parser.add_argument("--for", dest="target", type=count, metavar="N", help="compare with playing for this score")
 
 
 def run(options: argparse.Namespace) -> str:

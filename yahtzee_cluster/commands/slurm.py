@@ -83,20 +83,28 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = (
         "Print a batch script that computes a table, with memory and time from the planner. "
-        "It reacts to Slurm's warning, has itself requeued, and goes on from what was committed."
+        "Before its time limit the script stops the run, requeues itself, and resumes from what was committed."
     )
     parser.epilog = "Example: slurm --job jobs/maxprob-800.toml --nodes 4 --ranks-per-node 8 --submit"
-    parser.add_argument("--job", required=True, metavar="FILE", help="what to compute, see jobs/")
-    parser.add_argument("--nodes", required=True, type=count, metavar="N", help="how many nodes")
-    parser.add_argument("--ranks-per-node", required=True, type=count, metavar="N", help="one of all is the master")
-    parser.add_argument("--time", help="MINUTES, HH:MM:SS or D-HH:MM:SS (default: from the planner, generously)")
-    parser.add_argument("--threads", type=count, metavar="N", help="cores that each rank uses (default: the job's)")
-    parser.add_argument("--store", metavar="DIR", help="where the table is kept (default: the job's, or in $RUNS)")
-    parser.add_argument("--launcher", choices=["srun", "mpirun"], default="srun", help="(default: srun)")
+    parser.add_argument("--job", required=True, metavar="FILE", help="job file, see jobs/")
+    parser.add_argument("--nodes", required=True, type=count, metavar="N", help="number of nodes")
     parser.add_argument(
-        "--site", default="slurm/site.sh", metavar="FILE", help="what is so on this cluster (default: slurm/site.sh)"
+        "--ranks-per-node",
+        required=True,
+        type=count,
+        metavar="N",
+        help="ranks on each node; one rank of the job is the master",
     )
-    parser.add_argument("--submit", action="store_true", help="submit the script, and print the job's number instead")
+    parser.add_argument("--time", help="MINUTES, HH:MM:SS or D-HH:MM:SS (default: four times the forecast)")
+    parser.add_argument("--threads", type=count, metavar="N", help="cores used by each rank (default: the job's)")
+    parser.add_argument("--store", metavar="DIR", help="directory of the table (default: the job's, or in $RUNS)")
+    parser.add_argument(
+        "--launcher", choices=["srun", "mpirun"], default="srun", help="how ranks are started (default: srun)"
+    )
+    parser.add_argument(
+        "--site", default="slurm/site.sh", metavar="FILE", help="settings of this cluster (default: slurm/site.sh)"
+    )
+    parser.add_argument("--submit", action="store_true", help="submit the script, and print the job number instead")
 
 
 def run(options: argparse.Namespace) -> str:

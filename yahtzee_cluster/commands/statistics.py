@@ -21,15 +21,15 @@ from yahtzee_cluster.text import short
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = (
-        "Print mean and variance of every box and bonus, and percentiles of the final score, exactly: of "
-        "who plays for the highest expected score, or for a score, as a table decides. With --json also the whole "
-        "distribution, and for the highest expected score all covariances."
+        "Print exact mean and variance of every box and bonus, and percentiles of the final score, when playing "
+        "for the highest expected score, or for a score by a table. --json adds the whole distribution and, for the "
+        "highest expected score, all covariances."
     )
     parser.epilog = "Example: statistics --store runs/yahtzee-scores-1575-G5 --for 250"
     game = parser.add_mutually_exclusive_group()
     game.add_argument("--rules", metavar="NAME|FILE", help="a rule set by name, or a TOML file (default: yahtzee)")
-    game.add_argument("--store", metavar="DIR", help="a table of scores or approx; its rules are taken")
-    parser.add_argument("--for", dest="target", type=count, metavar="N", help="play for at least so many points")
+    game.add_argument("--store", metavar="DIR", help="a table of scores or approx, whose rules are used")
+    parser.add_argument("--for", dest="target", type=count, metavar="N", help="play for at least N points")
     add_scorecard(parser)
     add_json(parser)
 

@@ -1,4 +1,4 @@
-"""`yahtzee-cluster status`: how much of a table is there."""
+"""`yahtzee-cluster status`: how much of a table is finished."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from yahtzee_cluster.text import printable
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
-    parser.description = "Print how much of a table is there."
+    parser.description = "Print how much of a table is finished."
     add_store(parser)
 
 

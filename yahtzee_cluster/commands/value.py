@@ -28,12 +28,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     parser.epilog = "Example: value --store runs/yahtzee-maxprob-800-G5 --used aces,full-house --upper 3 --need 250"
     add_scorecard(parser)
-    parser.add_argument("--need", type=count, metavar="N", help="in a table of probabilities: the points still needed")
-    parser.add_argument("--score", type=count, metavar="N", help="in a table of some utility: the points so far")
-    parser.add_argument("--lead", type=lead, metavar="N", help="of two players: how far the first is ahead")
-    parser.add_argument("--other-used", metavar="NAMES", help="of two players: what the second has used")
-    parser.add_argument("--other-upper", type=count, metavar="N", help="and has in the upper categories")
-    parser.add_argument("--other-chip", action="store_true", help="and whether that one's Yahtzee box holds points")
+    parser.add_argument("--need", type=count, metavar="N", help="points still needed (tables of probabilities)")
+    parser.add_argument("--score", type=count, metavar="N", help="points so far (tables of a utility)")
+    parser.add_argument("--lead", type=lead, metavar="N", help="lead of the first player (tables of two players)")
+    parser.add_argument("--other-used", metavar="NAMES", help="used categories of the second player")
+    parser.add_argument("--other-upper", type=count, metavar="N", help="upper points of the second player")
+    parser.add_argument(
+        "--other-chip", action="store_true", help="the second player's Yahtzee box is used and holds points"
+    )
 
 
 def run(options: argparse.Namespace) -> str:

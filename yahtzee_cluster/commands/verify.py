@@ -1,4 +1,4 @@
-"""`yahtzee-cluster verify`: whether every byte of a table is right."""
+"""`yahtzee-cluster verify`: check every byte of a table."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from yahtzee_cluster.tables import open_table
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
-    parser.description = "Print whether every byte of a table is right."
+    parser.description = "Check every byte of a table against its digests, and recompute a sample of its values."
     add_store(parser)
     parser.add_argument(
         "--sample",
         type=count,
         default=0,
         metavar="N",
-        help="how many values to solve again, one of every class at least (default: one of every class)",
+        help="number of values to recompute, at least one of every class (default: one of every class)",
     )
-    parser.add_argument("--seed", type=count, metavar="N", help="which ones (default: others each time)")
+    parser.add_argument("--seed", type=count, metavar="N", help="seed of the sample (default: a new one each time)")
 
 
 def run(options: argparse.Namespace) -> str:

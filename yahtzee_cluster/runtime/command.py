@@ -193,42 +193,40 @@ def _parser(command: Command) -> Parser:
     parser = Parser(
         prog=command.program,
         description="Compute a table, alone or behind mpirun: rank 0 schedules, the others compute. "
-        "A run that was interrupted goes on when the same command is given again.",
+        "To resume an interrupted run, give the same command again.",
         epilog=f"Example: {command.example}. "
-        "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 75 stopped on request: run the same command again.",
+        "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 75 stopped on request (the same command resumes).",
     )
     add_flags(parser, command.kind)
     if command.complete:
         parser.add_argument(
-            "--plan", type=parse_count, metavar="RANKS", help="print what a run on so many ranks would take, and end"
+            "--plan", type=parse_count, metavar="RANKS", help="print a forecast for this number of ranks, and exit"
         )
-        parser.add_argument(
-            "--verify", action="store_true", help="print whether every byte of the table is right, and end"
-        )
+        parser.add_argument("--verify", action="store_true", help="verify every byte of the table, and exit")
     parser.add_argument(
         "--grace",
         type=parse_count,
         default=GRACE_S,
         metavar="SECONDS",
-        help="after SIGTERM, SIGINT or SIGUSR1, how long classes that are being computed may still take to be "
-        f"committed (default: {GRACE_S:g})",
+        help="after SIGTERM, SIGINT or SIGUSR1, the time in which classes in progress may still be committed "
+        f"(default: {GRACE_S:g})",
     )
     parser.add_argument(
         "--lease",
         type=parse_count,
         default=LEASE_S,
         metavar="SECONDS",
-        help="a rank that is silent for so long is taken for lost; the others go on without it where the launcher "
-        f"lets them (default: {LEASE_S:g})",
+        help="the time without a heartbeat after which a rank counts as lost; the others continue without it if the "
+        f"launcher permits (default: {LEASE_S:g})",
     )
     parser.add_argument(
         "--disk-timeout",
         type=parse_count,
         default=DISK_TIMEOUT_S,
         metavar="SECONDS",
-        help="how long a disk, or the server that it is on, may take to answer before the run ends "
+        help="the time that a call to the disk, or to its server, may take before the run ends "
         f"(default: {DISK_TIMEOUT_S})",
     )
-    parser.add_argument("--anonymous", action="store_true", help="write into the table neither host nor versions")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--anonymous", action="store_true", help="record neither host nor versions in the table")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     return parser

@@ -166,30 +166,30 @@ def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
     add(
         "--G",
         metavar="N|NAMES|auto",
-        help="the fixed set that cuts the table into classes: how many elements, or which, with commas between "
-        f"(default: {AUTO}, the size that makes the run shortest)",
+        help="the fixed set that partitions the table into classes: its size, or its elements separated by commas "
+        f"(default: {AUTO}, the size with the shortest run)",
     )
     add_cache(parser)
     add(
         "--threads",
         type=partial(parse_count, most=MAX_THREADS),
         metavar="N",
-        help=f"cores that each worker uses (default: {default['threads'].default})",
+        help=f"cores used by each worker (default: {default['threads'].default})",
     )
     add(
         "--keep",
         choices=KEEP,
-        help="of the table: all of it, or the frontier, what classes to come read; the rest is dropped, but for its "
-        "digests, and in the end all but the last class (default: all)",
+        help="what to keep on disk: all classes, or only the frontier, those still to be read; of dropped classes "
+        "the digests stay, and in the end only the last class is left (default: all)",
     )
-    add("--store", metavar="DIR", help="where the table is kept (default: a directory under ./runs)")
+    add("--store", metavar="DIR", help="directory of the table (default: one under ./runs)")
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
     """Add --cache, the one flag that may differ between ranks."""
     default = Computation.__dataclass_fields__["cache"].default
     parser.add_argument(
-        "--cache", type=_size, metavar="SIZE", help=f"memory for classes, on each rank (default: {default})"
+        "--cache", type=_size, metavar="SIZE", help=f"size of the cache of each rank (default: {default})"
     )
 
 
