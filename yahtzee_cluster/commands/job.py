@@ -103,8 +103,8 @@ class Job(Computation):
         add(
             "--against",
             metavar="STRATEGY",
-            help="how the opponents of beat and beat-all play: a strategy as for `yahtzee-cluster duel`, which must not "
-            f"depend on other players (default: {EXPECTED})",
+            help="strategy of the opponents of beat and beat-all, as for `yahtzee-cluster duel`; it must not depend on "
+            f"other players (default: {EXPECTED})",
         )
         add("--target", type=parse_count, metavar="N", help=f"the highest score of the table (default: {TARGET})")
 
