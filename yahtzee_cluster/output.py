@@ -21,7 +21,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; see --help\n")
 
 
-def leave_out(options: argparse.Namespace, names: Iterable[str], because: str) -> None:
+def refuse_flags(options: argparse.Namespace, names: Iterable[str], because: str) -> None:
     """Refuse flags that were given but would have no effect."""
     for name in names:
         given = getattr(options, name)
@@ -29,21 +29,21 @@ def leave_out(options: argparse.Namespace, names: Iterable[str], because: str) -
             raise UsageError(f"{because}; leave out --{name.replace('_', '-')}")
 
 
-class UnheardError(Exception):
+class OutputError(Exception):
     """A write to stdout has failed."""
 
 
-def tell(text: str) -> None:
-    """Print a text to stdout and flush it; raises UnheardError if that fails."""
+def write_stdout(text: str) -> None:
+    """Print a text to stdout and flush it; raises OutputError if that fails."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # the name of a game may not be encodable
     try:
         print(text, flush=True)
     except OSError as error:
-        raise UnheardError from error
+        raise OutputError from error
 
 
-def unheard(program: str, error: UnheardError) -> int:
+def output_failed(program: str, error: OutputError) -> int:
     """Exit code after a failed write to stdout: 0 for a closed pipe, else 1 and a message on stderr."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the flush at exit must not fail as well
     cause = error.__cause__
@@ -53,12 +53,12 @@ def unheard(program: str, error: UnheardError) -> int:
     return 1
 
 
-def say(program: str, result: str) -> int:
+def print_result(program: str, result: str) -> int:
     """Print a result to stdout; return the exit code."""
     try:
-        tell(result)
-    except UnheardError as error:
-        return unheard(program, error)
+        write_stdout(result)
+    except OutputError as error:
+        return output_failed(program, error)
     return 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine.simulator import Costs
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.output import Parser, leave_out, say
+from yahtzee_cluster.output import Parser, print_result, refuse_flags
 from yahtzee_cluster.runtime.configuration import add_flags, parse_count
 from yahtzee_cluster.runtime.planner import as_json, as_text, calibrate, make_plan, make_scaling, plot, scaling_as_text
 
@@ -41,15 +41,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parser.parse_args(arguments)
         if options.plot:
-            leave_out(options, ["scaling"], "--plot draws fixed sets of every size, and --scaling keeps to one")
+            refuse_flags(options, ["scaling"], "--plot draws fixed sets of every size, and --scaling keeps to one")
         if options.scaling:
-            leave_out(options, ["ranks"], "--scaling shows 2 to 1,024 ranks")
+            refuse_flags(options, ["ranks"], "--scaling shows 2 to 1,024 ranks")
         job = Job.of(options)
         problem = job.problem()
         costs = calibrate(problem, job) if options.calibrate else Costs()
         if options.scaling:
             scaling = make_scaling(job, problem, costs)
-            return say(PROGRAM, json.dumps(as_json(scaling)) if options.json else "\n".join(scaling_as_text(scaling)))
+            return print_result(
+                PROGRAM, json.dumps(as_json(scaling)) if options.json else "\n".join(scaling_as_text(scaling))
+            )
         plan = make_plan(job, problem, options.ranks or RANKS, costs)
         if options.plot:
             plot(plan, Path(options.plot))
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
-    return say(PROGRAM, json.dumps(as_json(plan)) if options.json else "\n".join(as_text(plan)))
+    return print_result(PROGRAM, json.dumps(as_json(plan)) if options.json else "\n".join(as_text(plan)))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from yahtzee_cluster.commands.flags import add_json, add_scorecard, count, score
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.notation import parse_dice
 from yahtzee_cluster.game.rules import load_rules
-from yahtzee_cluster.output import leave_out
+from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import MEAN, START_OF_TURN, Adviser, Goal, Position
 from yahtzee_cluster.play.conversation import Conversation, answer_lines, listing, talk
 from yahtzee_cluster.tables import open_table
@@ -96,9 +96,9 @@ def _goal(options: argparse.Namespace, adviser: Adviser) -> Goal:
 def _check_lines(options: argparse.Namespace, adviser: Adviser) -> None:
     """Refuse flags that contradict the lines, and tables that cannot answer them."""
     beside = ("beat", "reach", "goal", "dice", "rolls_left", "json", "used", "upper", "chip", "score_so_far")
-    leave_out(options, beside, "lines: every line says its position, and all are played for the same")
+    refuse_flags(options, beside, "lines: every line says its position, and all are played for the same")
     if adviser.reaches_scores:
-        leave_out(options, ["store"], "lines: none says what to beat or to reach; name the game with --rules")
+        refuse_flags(options, ["store"], "lines: none says what to beat or to reach; name the game with --rules")
 
 
 def _flat(advice: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.output import Parser, UnheardError, open_streams, say, unheard
+from yahtzee_cluster.output import OutputError, Parser, open_streams, output_failed, print_result
 
 VERBS = {
     "expected": "mean and standard deviation of the final score of best play",
@@ -43,11 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except YahtzeeClusterError as error:
         print(f"yahtzee-cluster: {error}", file=sys.stderr)
         return error.exit_code
-    except UnheardError as error:
-        return unheard("yahtzee-cluster", error)
+    except OutputError as error:
+        return output_failed("yahtzee-cluster", error)
     except KeyboardInterrupt:
         return 130
-    return say("yahtzee-cluster", result) if result else 0
+    return print_result("yahtzee-cluster", result) if result else 0
 
 
 def _run(arguments: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from yahtzee_cluster.commands.flags import add_scorecard, add_store, answer, count, lead, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor
-from yahtzee_cluster.output import leave_out
+from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.table import Table
 
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> str:
     table = open_table(options.store)
     takes = {table.number, *(OF_THE_OTHER if table.n_players == 2 else ())}
     unused = (name for name in (*NUMBERS, *OF_THE_OTHER) if name not in takes)
-    leave_out(options, unused, f"{table.named}: holds {table.objective}")
+    refuse_flags(options, unused, f"{table.named}: holds {table.objective}")
     cards, asked = _cards(options, table)
     number = _number(options, table)
     return answer(asked | number | table.state(cards, *number.values()), options)

@@ -50,7 +50,7 @@ class _Cells:
     n_subsets: NDArray[Any]
     n_values: NDArray[Any]
     without: Subsets
-    """For each cell, the elements that some subset of it has and exists without: it reads what is left."""
+    """For each cell, the elements whose removal from some subset in it leaves an existing subset, which is read."""
 
     @staticmethod
     def of(problem: Recurrence) -> _Cells:

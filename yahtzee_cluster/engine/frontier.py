@@ -1,7 +1,8 @@
-"""What of a table must stay on disk while it is computed, if nothing else is kept. No disk, no clock.
+"""The frontier of a run with --keep frontier: the classes that must stay on disk. No disk, no clock.
 
-A class goes as soon as all classes that read it are on disk; what none reads is a result, and stays.
-Somebody may just then be loading it in advance, for a class that another one has computed meanwhile: he reads in vain.
+A class is dropped as soon as all classes that read it are on disk; a class that none reads is a result, and stays. A
+worker may be prefetching it at that moment, for a class that another worker has computed meanwhile; that prefetch is
+then given up.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from yahtzee_cluster.engine.schedule import Committed, Compute, Event, Joined, S
 
 
 class Frontier:
-    """Tells which classes have been passed: all that read them are on disk, as they are themselves."""
+    """Finds the classes that can be dropped: they are on disk, and so are all classes that read them."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._seen: set[ClassId] = set()
 
     def passed(self) -> list[ClassId]:
-        """The classes that were passed since this was asked last; at first, all that ever were."""
+        """Classes that can be dropped since the last call; at the first call, all of them."""
         done, users = self._schedule.done, self._schedule.dependents
         if len(done) == len(self._seen):
             return []
@@ -32,9 +33,9 @@ class Frontier:
 
 
 def growth(partition: Partition, done: Collection[ClassId], n_workers: int) -> int:
-    """How many more bytes than now are on disk at the most until the table is finished, as it is scheduled.
+    """Estimate the most bytes by which the table grows on disk until it is finished.
 
-    An estimate: a class is taken to be there from its beginning on, and to take as long as it has values.
+    The real schedule runs against a clock: a class takes as long as it has values, and counts from its beginning on.
     """
     schedule = Schedule.of(partition, done)
     frontier = Frontier(schedule)

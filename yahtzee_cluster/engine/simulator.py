@@ -18,30 +18,30 @@ from yahtzee_cluster.engine.schedule import Event, Joined, Schedule
 from yahtzee_cluster.engine.worker import Action, Load, Solve, Worker, Write
 
 FIXED_BYTES = 128 << 20
-"""What a rank takes besides its cache: the interpreter and its libraries, MPI, and the tables of the problem."""
+"""Memory of a rank besides its cache: the interpreter and its libraries, MPI, and the tables of the problem."""
 CLASSES_SIMULATED = 4096
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What the machine takes for its work; `python -m yahtzee_cluster.plan --calibrate` measures them."""
+    """Cost model of a machine; `python -m yahtzee_cluster.plan --calibrate` measures it."""
 
     value_s: float = 128e-9
-    """To compute one value on one core."""
+    """Computing one value on one core."""
     subset_s: float = 30e-6
-    """For each subset besides."""
+    """Additional cost of each subset."""
     class_s: float = 2e-3
-    """For each class besides, until its worker can go on: messages, threads, bookkeeping."""
+    """Additional cost of each class: messages, threads, bookkeeping."""
     commit_s: float = 4e-3
-    """To make one class durable."""
+    """Making one class durable."""
     disk_read_bytes_per_s: float = 3e9
-    """Of the one disk that all workers share."""
+    """Bandwidth of the one disk that all workers share."""
     disk_write_bytes_per_s: float = 0.8e9
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """How a run would go."""
+    """Simulated outcome of a run."""
 
     n_workers: int
     makespan_s: float
@@ -52,12 +52,12 @@ class Forecast:
 
     @property
     def efficiency(self) -> float:
-        """The share of all cores' time that is spent computing."""
+        """Share of all cores' time that is spent computing."""
         return self.computing_s / (self.makespan_s * self.cores) if self.makespan_s else 1.0
 
     @property
     def idle(self) -> float:
-        """The share that is not."""
+        """Share that is not spent computing."""
         return 1 - self.efficiency
 
 
@@ -97,7 +97,7 @@ class _Simulation:
                 self._report([item])
 
     def _end_of(self, number: int, action: Action) -> float:
-        """When an action begun now will be done: one at a time for each thread of a worker, and on the shared disk."""
+        """When an action begun now ends; a worker's threads and the shared disk do one action of a kind at a time."""
         n_values = self.partition.n_values[action.cls]
         costs = self.costs
         match action:
@@ -127,8 +127,8 @@ def simulate(
     n_threads: int = 1,
     schedule: Schedule | None = None,
 ) -> Forecast:
-    """How a run would go, with so many workers of so many threads, each with a cache of that size."""
-    n_busy = min(n_workers, len(partition.classes))  # more would never get one
+    """Simulate a run and return its forecast."""
+    n_busy = min(n_workers, len(partition.classes))  # any more would never get a class
     schedule = schedule or Schedule.of(partition)
     simulation = _Simulation(schedule, partition, n_busy, cache_bytes, costs or Costs(), n_threads)
     makespan_s = simulation.run()
@@ -143,7 +143,7 @@ def advise(
     n_threads: int = 1,
     costs: Costs | None = None,
 ) -> int | None:
-    """The size of the fixed set that makes a run shortest, as simulated; of nearly equal ones the smallest."""
+    """Size of the fixed set with the shortest simulated run; of nearly equal ones the smallest. None if none fits."""
     first = smallest_that_fits(problem, scales, cache_bytes)
     if first is None:
         return None
@@ -159,5 +159,5 @@ def advise(
 
 
 def shortest(makespans: Mapping[int, float]) -> int:
-    """The size of the fixed set with the shortest run; of nearly equal ones the smallest."""
+    """Size of the fixed set with the shortest run; of nearly equal ones the smallest."""
     return next(n for n, makespan_s in sorted(makespans.items()) if makespan_s <= 1.02 * min(makespans.values()))

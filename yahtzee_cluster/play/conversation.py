@@ -13,7 +13,7 @@ from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import whole_number
 from yahtzee_cluster.game.dice import Keep
 from yahtzee_cluster.game.notation import anchor_of, find_box, parse_dice
-from yahtzee_cluster.output import tell
+from yahtzee_cluster.output import write_stdout
 from yahtzee_cluster.play.advice import MEAN, START_OF_TURN, TIE, Advice, Adviser, Goal, Position
 from yahtzee_cluster.text import shown
 
@@ -206,7 +206,7 @@ def talk(conversation: Conversation) -> str:
     if sys.stdin.isatty():
         with suppress(ImportError):
             import_module("readline")  # lets the player edit what is typed
-    tell(conversation.advice())
+    write_stdout(conversation.advice())
     while conversation.state.position.anchor.free:
         try:
             line = input(conversation.prompt if sys.stdin.isatty() else "")
@@ -214,7 +214,7 @@ def talk(conversation: Conversation) -> str:
             break
         if conversation.leaves(line):
             break
-        tell(conversation.hear(line))
+        write_stdout(conversation.hear(line))
     return f"{conversation.state.position.score} points."
 
 
@@ -226,10 +226,10 @@ def answer_lines(adviser: Adviser) -> None:
     n_refused = 0
     for number, line in enumerate(sys.stdin, start=1):
         try:
-            tell(answer(line, adviser))
+            write_stdout(answer(line, adviser))
         except UsageError as error:
             n_refused += 1
-            tell(f"error: line {number}: {error}")
+            write_stdout(f"error: line {number}: {error}")
     if n_refused:
         raise UsageError(f"lines that could not be answered: {n_refused}")
 

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from yahtzee_cluster.engine.simulator import Costs
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
-from yahtzee_cluster.output import Parser, open_streams, say
+from yahtzee_cluster.output import Parser, open_streams, print_result
 from yahtzee_cluster.runtime.backend import Backend
 from yahtzee_cluster.runtime.computing import compute
 from yahtzee_cluster.runtime.configuration import Computation, add_cache, add_flags, parse_bytes, parse_count
@@ -107,7 +107,7 @@ def _run_master(command: Command, comm: Ranks, request: StopRequest, arguments: 
     if has_left:
         finalize()
     # Printed last: no rank waits for a slow reader.
-    code = say(command.program, result) if isinstance(result, str) else result
+    code = print_result(command.program, result) if isinstance(result, str) else result
     return code if has_left else _abort(comm, code)
 
 
