@@ -11,7 +11,7 @@ from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
 from yahtzee_cluster.kernels.needs cimport Player, Scores
 from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, outcome_t, yc_source
-from yahtzee_cluster.kernels.uppers cimport Decider, Layout
+from yahtzee_cluster.kernels.uppers cimport Decider, Layout, lead
 
 from libc.stdint cimport int64_t, uint16_t
 
@@ -214,7 +214,7 @@ cdef class Flow:
         for slot in range(turn.program.n_slots):
             o = turn.program.outcome[slot]
             outcome = &turn.outcomes[o]
-            wins = self.layout.lead(outcome, free, chip, lane, &to)
+            wins = lead(self.layout, outcome, free, chip, lane, &to)
             at = score + outcome.points + (self.layout.bonus if wins else 0)
             out = outs[outcome.category] + self.offsets[to]
             sum_ = 0.0
@@ -271,7 +271,7 @@ cdef class Flow:
         if self.by_mean:
             at = base + i + source.shift
             return source.below if at < 0 else source.row[at] if at < source.length else source.above
-        self.layout.lead(&turn.outcomes[o], free, chip, lane, &to)
+        lead(self.layout, &turn.outcomes[o], free, chip, lane, &to)
         return self.decider.mean[to] + turn.criteria.sources[1][o].add
 
 

@@ -13,6 +13,9 @@ cdef class Needs:
     cdef const int64_t[::1] offsets
     cdef const int64_t[::1] n_values
     cdef int n_rows
+    cdef bint by_score
+    cdef double below
+    cdef double above
 
     cdef int read(self, Py_ssize_t free, successors, const double **reads) except -1
     cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil
@@ -28,14 +31,11 @@ cdef class Followed(Needs):
 
 
 cdef class Player(Needs):
-    cdef bint by_score
-
     cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil
 
 
 cdef class Utility(Player):
     cdef bint falls
-    cdef double above
 
 
 cdef class Scores(Player):

@@ -9,7 +9,7 @@ import numpy as np
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
 from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, yc_source
-from yahtzee_cluster.kernels.uppers cimport Decider, Layout
+from yahtzee_cluster.kernels.uppers cimport Decider, Layout, lead, transition
 
 from libc.math cimport sqrt
 
@@ -22,6 +22,7 @@ cdef class Needs:
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, *_):
         self.n_rows = 1
+        self.below = 1.0
         self.turn = turn
         self.layout = Layout(turn, anchors)
         lengths = check("length", length, np.int32, (self.layout.n_places,)).copy()
@@ -105,11 +106,9 @@ cdef class Needs:
             c = turn.outcomes[o].category
             if not free >> c & 1:
                 continue
-            paid = turn.outcomes[o].points
-            if self.layout.lead(&turn.outcomes[o], free, chip, lane, &to):
-                paid += self.layout.bonus
-            turn.criteria.sources[0][o] = yc_source(reads[c] + self.offsets[to], -paid, self.lengths[to], 1.0, 0.0, 0.0,
-                                                    0.0)
+            paid = transition(self.layout, &turn.outcomes[o], free, chip, lane, &to)
+            turn.criteria.sources[0][o] = yc_source(reads[c] + self.offsets[to], paid if self.by_score else -paid,
+                                                    self.lengths[to], self.below, self.above, 0.0, 0.0)
 
 
 cdef class Followed(Needs):
@@ -152,24 +151,12 @@ cdef class Utility(Player):
     def __cinit__(self, Turn turn not None, anchors, length, offset, bint falls, double above):
         self.by_score = True
         self.falls = falls
+        self.below = 0.0
         self.above = above
 
     cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
         turn.prepare(free, chip, not self.falls)
         turn.criteria.n = 1
-
-    cdef void look_up(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
-        cdef Py_ssize_t to = 0
-        cdef int o, c, paid
-        for o in range(turn.n_outcomes):
-            c = turn.outcomes[o].category
-            if not free >> c & 1:
-                continue
-            paid = turn.outcomes[o].points
-            if self.layout.lead(&turn.outcomes[o], free, chip, lane, &to):
-                paid += self.layout.bonus
-            turn.criteria.sources[0][o] = yc_source(reads[c] + self.offsets[to], paid, self.lengths[to], 0.0,
-                                                    self.above, 0.0, 0.0)
 
 
 cdef class Scores(Player):
@@ -201,7 +188,7 @@ cdef class Scores(Player):
             c = turn.outcomes[o].category
             if not free >> c & 1:
                 continue
-            self.layout.lead(&turn.outcomes[o], free, chip, lane, &to)
+            lead(self.layout, &turn.outcomes[o], free, chip, lane, &to)
             source = &turn.criteria.sources[0][o]
             paid = -source.shift
             n_values = self.n_values[free ^ (1 << c)]
@@ -252,7 +239,7 @@ cdef class Approximated(Player):
         self.look_up(turn, free, chip, lane, reads)
         for o in range(turn.n_outcomes):
             if free >> turn.outcomes[o].category & 1:
-                self.layout.lead(&turn.outcomes[o], free, chip, lane, &to)
+                lead(self.layout, &turn.outcomes[o], free, chip, lane, &to)
                 paid = -turn.criteria.sources[0][o].shift
                 measure(self.decider.mean[to], self.decider.second[to], paid, &self.outcomes[0, o],
                         &self.outcomes[1, o])

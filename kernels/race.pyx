@@ -14,7 +14,7 @@ import numpy as np
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
 from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, Turn, yc_source
-from yahtzee_cluster.kernels.uppers cimport Layout
+from yahtzee_cluster.kernels.uppers cimport Layout, transition
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -195,9 +195,7 @@ cdef class Race:
             c = turn.outcomes[o].category
             if not mine >> c & 1:
                 continue
-            paid = turn.outcomes[o].points
-            if self.layout.lead(&turn.outcomes[o], mine, chip, lane, &to):
-                paid += self.layout.bonus
+            paid = transition(self.layout, &turn.outcomes[o], mine, chip, lane, &to)
             left = mine ^ (<Py_ssize_t>1 << c)
             to -= self.layout.place[left, 0]
             n_left = self.n_places[left]

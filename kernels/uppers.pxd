@@ -12,7 +12,29 @@ cdef class Layout:
     cdef Py_ssize_t n_places
     cdef int bonus
 
-    cdef bint lead(self, const outcome_t *outcome, Py_ssize_t free, int chip, int lane, Py_ssize_t *to) noexcept nogil
+
+cdef inline int added_lanes(Layout layout, const outcome_t *outcome) noexcept nogil:
+    """By how many lanes an outcome shifts the lanes of its scorecard."""
+    cdef int most = layout.most_gained[outcome.category]
+    return outcome.upper - most if most else 0
+
+
+cdef inline bint lead(Layout layout, const outcome_t *outcome, Py_ssize_t free, int chip, int lane,
+                      Py_ssize_t *to) noexcept nogil:
+    """Set `to` to the place that an outcome leads to, and return whether it wins the upper bonus."""
+    cdef Py_ssize_t left = free ^ (1 << outcome.category)
+    cdef int next_lane = lane + added_lanes(layout, outcome)
+    cdef bint wins = next_lane >= layout.n_lanes[left]
+    if wins or next_lane < 0:
+        next_lane = 0
+    to[0] = layout.place[left, chip or outcome.chip] + next_lane
+    return wins
+
+
+cdef inline int transition(Layout layout, const outcome_t *outcome, Py_ssize_t free, int chip, int lane,
+                           Py_ssize_t *to) noexcept nogil:
+    """Set `to` to the place that an outcome leads to, and return the points it pays, upper bonus included."""
+    return outcome.points + layout.bonus * lead(layout, outcome, free, chip, lane, to)
 
 
 cdef class Decider:

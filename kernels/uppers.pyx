@@ -43,17 +43,6 @@ cdef class Layout:
         self.n_places = anchors.n_places
         self.bonus = anchors.bonus
 
-    cdef bint lead(self, const outcome_t *outcome, Py_ssize_t free, int chip, int lane, Py_ssize_t *to) noexcept nogil:
-        """Where an outcome leads from a lane, and whether it wins the upper bonus on the way."""
-        cdef Py_ssize_t left = free ^ (1 << outcome.category)
-        cdef int most = self.most_gained[outcome.category]
-        cdef int next_lane = lane + outcome.upper - most if most else lane
-        cdef bint wins = next_lane >= self.n_lanes[left]
-        if wins or next_lane < 0:
-            next_lane = 0
-        to[0] = self.place[left, chip or outcome.chip] + next_lane
-        return wins
-
 
 def moments(Turn turn not None, anchors, value, second=None):
     """Fill in the best mean of what is still scored from every place, and beside it its second moment."""
@@ -122,7 +111,7 @@ cdef void _sources(Turn turn, Layout layout, Py_ssize_t free, int chip, const do
     `values[c]` is where the values of the set without category c start, `seconds[c]` where the second moments do, or
     NULL.
     """
-    cdef int o, most
+    cdef int o
     cdef Py_ssize_t left, start, shift
     cdef double closed, points, bonus = layout.bonus
     cdef const double *row
@@ -134,8 +123,7 @@ cdef void _sources(Turn turn, Layout layout, Py_ssize_t free, int chip, const do
             continue
         left = free ^ (1 << outcome.category)
         start = layout.place[left, chip or outcome.chip] - layout.place[left, 0]
-        most = layout.most_gained[outcome.category]
-        shift = outcome.upper - most if most else 0
+        shift = added_lanes(layout, outcome)
         row = values[outcome.category] + start
         closed = row[0]
         points = outcome.points
@@ -261,13 +249,12 @@ cdef void _paid(Turn turn, Layout layout, Py_ssize_t free, int chip, const doubl
     cdef outcome_t *outcome
     cdef const double *row
     cdef Py_ssize_t left, shift
-    cdef int o, most
+    cdef int o
     for o in range(turn.n_outcomes):
         outcome = &turn.outcomes[o]
         if free >> outcome.category & 1:
             left = free ^ (1 << outcome.category)
-            most = layout.most_gained[outcome.category]
-            shift = outcome.upper - most if most else 0
+            shift = added_lanes(layout, outcome)
             row = values + layout.place[left, chip or outcome.chip]
             turn.criteria.sources[criterion][o] = yc_source(row, shift, layout.n_lanes[left], row[0], row[0] + crossing,
                                                             0.0, pays[o])
@@ -369,7 +356,7 @@ def trace(Decider decider not None, payoffs, crossing, worth, reach, met, produc
                             chance = arrived[o * n_lanes + lane]
                             if chance == 0.0:
                                 continue
-                            wins = layout.lead(&turn.outcomes[o], free, chip, lane, &to)
+                            wins = lead(layout, &turn.outcomes[o], free, chip, lane, &to)
                             chances[to] += chance
                             meets[wins, o] += chance
                             for p in range(n_currencies):
