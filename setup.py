@@ -20,7 +20,7 @@ from setuptools.errors import CCompilerError, ExecError, PlatformError
 ROOT = Path(__file__).resolve().parent
 MODE = os.environ.get("YAHTZEE_CLUSTER_BUILD", "release")
 GENERATED = Path("build") / "generated"
-KERNELS = ("turn", "uppers", "needs", "flow", "race", "hands")
+KERNELS = ("turn", "uppers", "needs", "flow", "race", "rollout")
 MODES = {
     "release": ["-O3"],
     "debug": ["-O1", "-g", "-Werror", "-DYC_DEBUG"],

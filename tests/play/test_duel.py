@@ -18,7 +18,7 @@ from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import INDEX, KEEPS, ROLL_WAYS, ROLLS
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import load_rules, parse_rules
-from yahtzee_cluster.kernels.hands import chances, throw, throw_by
+from yahtzee_cluster.kernels.rollout import chances, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.race import Race, RaceWins
