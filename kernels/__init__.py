@@ -1,4 +1,4 @@
-"""The compiled part: one turn of the game on vectors, and the loops that run it over whole tables."""
+"""The compiled code: one turn of the game on vectors, and the loops that apply it to whole tables."""
 
 from yahtzee_cluster.errors import KernelsMissingError
 

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""Games on their way from the first turn to the last: how likely every state is met, and every play.
+"""Forward propagation of the state distribution under a policy: the probability of every state and every outcome.
 
-The games of one set of free categories arrive in rows by the score so far, one row for each anchor, and leave to the
-rows of the sets with one category less.
+The distribution over the anchors of one set of free categories is given in rows by the score so far, one row for each
+anchor. One step adds it to the rows of the sets with one category less.
 """
 
 import numpy as np
@@ -16,20 +16,21 @@ from yahtzee_cluster.kernels.uppers cimport Decider, Layout, lead
 from libc.stdint cimport int64_t, uint16_t
 
 cdef enum:
-    LANES = 64  # looked at together: their decisions stay in a near cache
-    LANES_COMPARED = 16  # and all that is compared
+    LANES = 64  # processed together, so that their decisions stay in the L2 cache
+    LANES_COMPARED = 16  # the same when comparing, with the values of all keeps
 
 
 cdef class Flow:
-    """One step of the way.
+    """One step of the propagation.
 
-    `player` decides for games that may still reach `target`, or for all of them if it does so by the score; the decider
-    for those that have reached it or cannot any more, or for all of them `by_mean`. `length` and `offset` say for every
-    place how long its row is, and where it starts among the rows of its own set.
+    The policy is that of `player` while `target` is within reach (or always, if its lanes are scores so far), and that
+    of `decider` once the target has been reached or is out of reach (or always, with `by_mean`). `length` and `offset`
+    are the length of the row of each place, and its position among the rows of its own set.
 
-    With `comparing`, every decision of who plays is held against that of the other one, as long as the target is open:
-    how often they differ, and what the difference costs by the measure of the other one (the probability of the target
-    if the decider plays, the mean if it does not) if he played on from there.
+    With `comparing`, each decision while the target is within reach is compared with that of the other of the two
+    policies: how often they differ, and the cost of the difference by the other policy's objective (the probability of
+    the target if the decider's policy is followed, the mean otherwise), assuming that the other policy is followed
+    afterwards.
     """
 
     cdef readonly Turn turn
@@ -83,14 +84,14 @@ cdef class Flow:
             self.weighed_by_mean = np.empty(2 * 2 * YC_KEEPS * np.max(self.layout.n_lanes))
 
     def step(self, Py_ssize_t free, successors, games, out, met, compared=None, costliest=None):
-        """Play one turn of all games with these free categories.
+        """Propagate the distribution `games` over the anchors with these free categories by one turn.
 
-        They are added to `out[c]`; to `met[w, o]` is added how likely outcome o is, without (w = 0) and with winning
-        the upper bonus. `successors` are the rows that the player decides by.
+        The result is added to `out[c]`, where c is the category filled; the probability of outcome o is added to
+        `met[w, o]`, where w is 1 if it wins the upper bonus and 0 if not. `successors` are the player's values.
 
-        When comparing, to `compared[stage]` is added how many decisions are taken, how many of them the other one would
-        take otherwise, and what that costs; `costliest[n]` has what the n-th costliest position costs, its place, need,
-        stage and roll, and what is decided and what the other one would decide, for as many as there is room for.
+        When comparing, `compared[stage]` accumulates the expected number of decisions, the number of those that differ,
+        and their cost. `costliest[n]` describes the position with the n-th highest cost: cost, place, need, stage,
+        roll, the decision, and the decision of the other policy.
         """
         cdef Turn turn = self.turn
         if not 0 < free <= turn.all_free:
@@ -140,7 +141,7 @@ cdef class Flow:
     cdef Py_ssize_t play(self, Turn turn, Py_ssize_t free, int chip, int lane, const double *rows,
                          const double **reads, double **outs, double *meets, double[:, ::1] comparison,
                          double[:, ::1] costs) noexcept nogil:
-        """Play a turn of the games of one anchor. Says how many found no room."""
+        """Propagate the row of one anchor. Returns the number of values that lie beyond the rows they belong to."""
         cdef Py_ssize_t at = self.layout.place[free, chip] + lane
         cdef const double *row = rows + self.offsets[at]
         cdef Py_ssize_t first = 0, last = self.lengths[at], low, high, n, i, lost = 0
@@ -178,7 +179,7 @@ cdef class Flow:
     cdef Py_ssize_t play_by_score(self, Turn turn, Py_ssize_t free, int chip, int lane, const double *row,
                                   Py_ssize_t first, Py_ssize_t last, const double **reads, double **outs,
                                   double *meets) noexcept nogil:
-        """Games in which the player decides by the score so far, to the end."""
+        """Propagate scores from `first` to `last` under a player whose lanes are scores so far."""
         cdef Py_ssize_t n, lost = 0
         self.player.open_lane(turn, free, chip, lane, reads)
         while first < last:
@@ -192,7 +193,7 @@ cdef class Flow:
 
     cdef Py_ssize_t play_by_mean(self, Turn turn, Py_ssize_t free, int chip, int lane, const double *row,
                                  Py_ssize_t first, Py_ssize_t last, double **outs, double *meets) noexcept nogil:
-        """Games that play for the highest mean: one decision for all scores."""
+        """Propagate scores from `first` to `last` under the decider, whose decisions are the same for all scores."""
         cdef Py_ssize_t n, lost = 0
         while first < last:
             n = min(last - first, LANES)
@@ -204,7 +205,7 @@ cdef class Flow:
 
     cdef Py_ssize_t leave(self, Turn turn, Py_ssize_t free, int chip, int lane, Py_ssize_t score, int step,
                           Py_ssize_t n, double **outs, double *meets) noexcept nogil:
-        """Add what has arrived at every outcome, from one score on upwards or downwards, to where that leads."""
+        """Add the probabilities of outcomes to the rows they lead to, for n scores from `score` on, by `step`."""
         cdef Py_ssize_t i, at, to = 0, lost = 0
         cdef double chance, sum_
         cdef double *out
@@ -232,7 +233,7 @@ cdef class Flow:
 
     cdef void compare(self, Turn turn, Py_ssize_t free, int chip, int lane, Py_ssize_t base, Py_ssize_t n,
                       double[:, ::1] comparison, double[:, ::1] costs) noexcept nogil:
-        """Hold the decisions of n lanes from `base` on against those of the other one."""
+        """Compare the decisions in n lanes from `base` on with those of the other policy."""
         cdef Py_ssize_t i, at
         cdef int stage, roll, mine, other
         cdef double chance, cost
@@ -258,7 +259,7 @@ cdef class Flow:
 
     cdef double judged(self, Turn turn, Py_ssize_t free, int chip, int lane, Py_ssize_t base, Py_ssize_t i,
                        Py_ssize_t n, int stage, int roll, int decision) noexcept nogil:
-        """What a decision is worth to the one who does not play, if he played on."""
+        """The value of a decision by the objective of the other policy, if that policy is followed afterwards."""
         cdef Py_ssize_t n_lanes = self.layout.n_lanes[free], at, to = 0
         cdef int o
         cdef yc_source *source
@@ -277,7 +278,7 @@ cdef class Flow:
 
 cdef void keep_costliest(double[:, ::1] costs, double cost, double place, double need, double stage, double roll,
                          double mine, double other) noexcept nogil:
-    """Put a position where it belongs among the costliest."""
+    """Insert a position into the list of the costliest, which is in descending order."""
     cdef Py_ssize_t n = costs.shape[0] - 1
     cdef int column
     while n > 0 and costs[n - 1, 0] < cost:
@@ -294,7 +295,7 @@ cdef void keep_costliest(double[:, ::1] costs, double cost, double place, double
 
 
 cdef void trim(const double *row, Py_ssize_t *first, Py_ssize_t *last) noexcept nogil:
-    """Leave out the zeros at both ends."""
+    """Narrow the range to exclude zeros at both ends."""
     while first[0] < last[0] and row[first[0]] == 0.0:
         first[0] += 1
     while first[0] < last[0] and row[last[0] - 1] == 0.0:

@@ -1,15 +1,15 @@
-"""Writes `lattice.h`: the turn's lattice as straight-line C.
+"""Generates `lattice.h`: the passes over the lattice of keeps as straight-line C.
 
-Index tables would cost more than the arithmetic they steer, and code for all 462 keeps would not fit where a
-processor keeps decoded instructions.
-So the lattice is cut into 56 *blocks*: keeps that agree in their fours, fives and sixes.
-All blocks with equally many such dice have the same inside, and a neighbour in another block stands at the same
-position there.
-Straight-line code for one inside, run over the blocks by a short loop, therefore needs nothing but constant offsets.
-Where the inside is small, the loop would cost more than the code, and all blocks are written out.
+Index tables would cost more than the arithmetic itself, and code for all 462 keeps would not fit into the cache for
+decoded instructions.
+The lattice is therefore divided into 56 *blocks* of keeps that agree in their fours, fives and sixes.
+All blocks with the same number of such dice have the same structure inside, and a neighbour in another block has the
+same position there.
+Straight-line code for one block, run over all of them by a short loop, needs only constant offsets.
+Where blocks are small, the loop would cost more than the code, and all of them are written out.
 
-`turn_body.h` supplies the vector type and its few operations as macros, once for each instruction set.
-Every sum is written in one fixed order, so that every machine computes the same bits.
+`turn_body.h` defines the vector type and its operations as macros, once for each instruction set.
+Every sum is written in a fixed order, so that every machine computes the same bits.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ INSIDE_FACES = (1, 2, 3)
 BLOCK_FACES = (4, 5, 6)
 N_THROWS = float(sum(dice.ROLL_WAYS))
 MOST_CRITERIA = 4
-"""What decides a play: so many criteria, one after the other."""
+"""The most criteria that a pass may have, including the one for decisions."""
 WRITTEN_OUT = 4
-"""Bodies of up to so many lines are written out for every block."""
+"""Bodies of up to this number of lines are written out for every block."""
 
 
 def _multisets(faces: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -42,7 +42,7 @@ POSITION = {inside: position for position, inside in enumerate(INSIDES)}
 
 
 def insides(block_size: int, n_dice: int = dice.N_DICE) -> list[tuple[int, ...]]:
-    """What can stand inside a block of so many dice, without exceeding `n_dice` together: fewest dice first."""
+    """The parts of keeps inside a block of `block_size` dice, at most `n_dice` in all; fewest dice first."""
     return [inside for inside in INSIDES if len(inside) + block_size <= n_dice]
 
 
@@ -58,13 +58,13 @@ START = _starts()
 
 
 def place_of(keep: tuple[int, ...]) -> int:
-    """Where the vector of a keep lies."""
+    """The index of the vector of a keep."""
     block = tuple(face for face in keep if face in BLOCK_FACES)
     return START[block] + POSITION[keep[: len(keep) - len(block)]]
 
 
 def chain(operation: str, terms: list[str]) -> str:
-    """One term after the other: the one order for everybody, and each operand can come straight from memory."""
+    """The terms combined from left to right, so that each operand can be read straight from memory."""
     result = terms[0]
     for term in terms[1:]:
         result = f"{operation}({result}, {term})"
@@ -72,7 +72,7 @@ def chain(operation: str, terms: list[str]) -> str:
 
 
 def tree(operation: str, terms: list[str]) -> str:
-    """A balanced tree, where a chain would be long enough to wait for."""
+    """The terms combined as a balanced tree, where the latency of a chain would be too long."""
     if len(terms) == 1:
         return terms[0]
     half = (len(terms) + 1) // 2
@@ -86,17 +86,17 @@ def table(name: str, rows: list[list[int]]) -> str:
 
 
 Starts = dict[str, list[list[int]]]
-"""The tables that loops over blocks read, by name."""
+"""The tables of block offsets that loops read, by name."""
 
 Where = Callable[[int, int], str]
-"""How code names the vector at a position of a block: of the block itself (-1), or of a neighbour (0, 1, …)."""
+"""The C expression for the vector at a position of the block itself (-1) or of a neighbour (0, 1, …)."""
 
 
 def over_blocks(name: str, starts: list[list[int]], body: Callable[..., Iterator[str]], criteria: int) -> Iterator[str]:
-    """The body for every block of one size: `starts` has where it starts, and where its neighbours do.
+    """The body for every block of one size; a row of `starts` has the offsets of a block and of its neighbours.
 
-    Large bodies run in a loop, in which pc stands at the block and qc_0, qc_1, … at its neighbours, for every
-    criterion c; small ones are written out for every block, because the loop would cost more than it saves.
+    Large bodies run in a loop, in which pc points to the block and qc_0, qc_1, … to its neighbours, for every
+    criterion c. Small ones are written out for every block, because the loop would cost more than it saves.
     """
 
     def in_loop(criterion: int) -> Where:
@@ -121,7 +121,7 @@ def over_blocks(name: str, starts: list[list[int]], body: Callable[..., Iterator
 
 
 def _above(size: int) -> list[list[int]]:
-    """Where the blocks of so many dice start, each with those that one more die of its own faces leads to."""
+    """The offsets of the blocks of this number of dice, each with those of the blocks with one more die."""
     return [
         [START[block], *(START[dice.with_die(block, face)] for face in BLOCK_FACES)]
         for block in BLOCKS
@@ -150,7 +150,7 @@ def _means_inside(size: int, value: Where) -> Iterator[str]:
 
 
 def shares() -> Iterator[str]:
-    """The other way round: what a keep has goes to its six children in equal shares, smallest keeps first."""
+    """The adjoint of `means`: the weight of a keep goes to its six children in equal shares, smallest keeps first."""
     yield "const vec sixth = SET1(1.0 / 6.0);"
     yield "vec share;"
     for size, (name, starts) in enumerate(ABOVE.items()):
@@ -165,9 +165,9 @@ def _shares_inside(size: int, value: Where) -> Iterator[str]:
 
 
 def maxima(criteria: int) -> tuple[Starts, list[str]]:
-    """The best of a keep and everything inside it, smallest keeps first.
+    """The maximum over a keep and all its sub-multisets, smallest keeps first.
 
-    With several criteria, each goes to the greatest of what ties for best in all criteria before it.
+    With several criteria, each is maximised over the candidates that tie for the best in all criteria before it.
     """
     tables: Starts = {}
     lines = [f"vec bar, {', '.join(f'best{criterion}' for criterion in range(criteria))};"] if criteria > 1 else []
@@ -197,7 +197,7 @@ def _maxima_inside(size: int, n_faces: int, *values: Where) -> Iterator[str]:
 
 
 def _choice(places: list[tuple[int, int]], values: tuple[Where, ...]) -> Iterator[str]:
-    """The best by each criterion of what ties by those before; what is out of the race counts as least."""
+    """The best by each criterion among ties in those before it; candidates that do not tie count as LEAST."""
     racing = [values[0](*place) for place in places]
     yield f"best0 = {chain('MAX', racing)};"
     for criterion, value in enumerate(values[1:], start=1):
@@ -214,7 +214,7 @@ def _choice(places: list[tuple[int, int]], values: tuple[Where, ...]) -> Iterato
 
 
 def expectation() -> Iterator[str]:
-    """The mean over the 7776 throws of all dice, rolls that are equally likely added up first."""
+    """The mean over the 7776 throws of all dice; the values of equally likely rolls are added first."""
     by_ways: dict[int, list[str]] = {}
     for roll, ways in zip(dice.ROLLS, dice.ROLL_WAYS, strict=True):
         by_ways.setdefault(ways, []).append(f"v[{place_of(roll)}]")
@@ -256,7 +256,7 @@ def header() -> str:
 
 
 def write(path: Path) -> None:
-    """Write the header, and leave it alone when nothing changed, so that nothing is compiled anew."""
+    """Write the header, unless it is unchanged, so that nothing is recompiled without need."""
     text = header()
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)

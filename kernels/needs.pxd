@@ -1,4 +1,4 @@
-# What other kernels see of rows by need.
+# Declarations for other kernels: rows by need.
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 

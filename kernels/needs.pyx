@@ -1,7 +1,7 @@
 # cython: language_level=3
-"""Rows of probabilities, one lane for each need, for all anchors of one set of free categories.
+"""Rows of values, one lane for each need or score so far, for all anchors of one set of free categories.
 
-A row holds the needs 1, 2, … up to its length; left of it stands probability 1, right of it 0.
+A row of probabilities holds the needs 1, 2, … up to its length; left of it the probability is 1, right of it 0.
 """
 
 import numpy as np
@@ -15,9 +15,9 @@ from libc.math cimport sqrt
 
 
 cdef class Needs:
-    """The highest probabilities.
+    """The highest probability of every need.
 
-    `length` and `offset` say for every place how long its row is, and where it starts among the rows of its own set.
+    `length` and `offset` are the length of the row of each place, and its position among the rows of its own set.
     """
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, *_):
@@ -37,7 +37,7 @@ cdef class Needs:
     def solve(self, Py_ssize_t free, successors, out):
         """Fill `out` with the rows of all anchors with these free categories, laid end to end.
 
-        `successors[c]` holds the rows of the set without category c; nobody looks at it where c is not free.
+        `successors[c]` holds the rows of the set without category c; it is ignored if c is not free.
         """
         cdef Turn turn = self.turn
         if not 0 < free <= turn.all_free:
@@ -58,7 +58,7 @@ cdef class Needs:
             turn.end()
 
     cdef int read(self, Py_ssize_t free, successors, const double **reads) except -1:
-        """Where the rows of the sets without one of the free categories lie, after a look at their lengths."""
+        """Check the rows of the sets without one of the free categories, and set pointers to them."""
         cdef const double[::1] successor
         cdef Py_ssize_t size
         cdef int c
@@ -72,7 +72,7 @@ cdef class Needs:
         return 0
 
     cdef void fill(self, Turn turn, Py_ssize_t free, int chip, const double **reads, double *rows) noexcept nogil:
-        """Fill in the rows of one scorecard."""
+        """Compute the rows of one scorecard."""
         cdef double *outs[3]
         cdef Py_ssize_t at
         cdef int lane, row
@@ -86,20 +86,20 @@ cdef class Needs:
                 self.run(turn, self.lengths[at], outs)
 
     cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
-        """Prepare whatever holds for all anchors of a scorecard."""
+        """Prepare what all anchors of a scorecard have in common."""
         turn.prepare(free, chip, True)
         turn.criteria.n = 1
 
     cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
-        """Prepare whatever holds for one anchor."""
+        """Prepare the sources of one anchor."""
         self.look_up(turn, free, chip, lane, reads)
 
     cdef void run(self, Turn turn, Py_ssize_t n, double **outs) noexcept nogil:
-        """Fill in n needs of an anchor."""
+        """Compute the first n lanes of an anchor."""
         turn.run.best(&turn.program, &turn.criteria, &turn.scratch, n, outs)
 
     cdef void look_up(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
-        """Where every outcome of a free category leads from one anchor."""
+        """Set the source of every outcome of a free category, for one anchor."""
         cdef Py_ssize_t to = 0
         cdef int o, c, paid
         for o in range(turn.n_outcomes):
@@ -112,7 +112,7 @@ cdef class Needs:
 
 
 cdef class Followed(Needs):
-    """The probabilities under a strategy that decides without regard to the need."""
+    """The probabilities under the decider's policy, which does not depend on the need."""
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, Decider decider not None):
         if decider.turn is not turn:
@@ -133,19 +133,17 @@ cdef class Followed(Needs):
 
 
 cdef class Player(Needs):
-    """The values of a strategy that decides by its lanes; what it decides, too. Lane 0 is the need of 1, and so on, or
-    if `by_score` the score of 0.
-    """
+    """The values and decisions of a policy that depends on the lane. Lane 0 is need 1, or score 0 if `by_score`."""
 
     cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil:
-        """What is decided in n lanes from `first` on: [stage][roll][lane]; no zeros may be merged."""
+        """Store the decisions in n lanes from `first` on, [stage][roll][lane]; zeros must not have been merged."""
         turn.run.choose(&turn.program, &turn.tables, &turn.criteria, &turn.scratch, first, n, out)
 
 
 cdef class Utility(Player):
-    """What playing on is worth to who wants the final score to be worth most: one lane for each score so far.
+    """The highest expected utility of the final score, one lane for each score so far.
 
-    `falls` says that more points may be worth less; `above` is what stands right of a row, where no game comes to.
+    `falls` says that the utility is not monotonic; `above` is read right of a row, at scores that no game reaches.
     """
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, bint falls, double above):
@@ -160,12 +158,11 @@ cdef class Utility(Player):
 
 
 cdef class Scores(Player):
-    """The highest probabilities, and the score of who plays for them.
+    """The highest probability of every need, and the moments of the rest of the score under this policy.
 
-    Of three rows for each anchor, one after the other for the whole set, the second has the mean of what is still
-    scored, the third the second moment.
-    Among equally probable plays the highest mean decides, then the largest second moment. Whoever has reached the need,
-    or cannot any more, plays for the highest mean, whose moments are `mean` and `second`.
+    A set has the rows of probabilities of all its anchors, then the rows of means, then those of second moments.
+    Ties in probability go to the highest mean, then to the largest second moment. Once the need has been reached or is
+    out of reach, the policy is that of the highest mean, whose moments are `mean` and `second`.
     """
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, mean, second):
@@ -174,7 +171,7 @@ cdef class Scores(Player):
         self.second = check("second", second, np.float64, (self.layout.n_places,))
 
     cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
-        turn.prepare(free, chip, False)  # fewer points may well leave a higher mean to who needs them for another goal
+        turn.prepare(free, chip, False)  # with ties in probability, fewer points may leave a higher mean
         turn.criteria.n = 3
 
     cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
@@ -200,11 +197,11 @@ cdef class Scores(Player):
 
 
 cdef class Approximated(Player):
-    """The probabilities under a strategy that takes whatever is still scored for normally distributed.
+    """The probabilities under a policy that approximates the rest of the score by a normal distribution.
 
-    Mean and variance are those of the decider's strategy, from the position on that a keep or a box leads to. Of all
-    positions it goes for the one in which the need lies the most deviations below the mean, with half a point for the
-    step; what has been reached is sure. Where positions tie, it goes for the best of them.
+    Its mean and variance are those of the decider's policy, after each keep or category. The policy takes the keep or
+    category whose mean lies the most standard deviations above the need, with a continuity correction of half a point;
+    a need that is certain to be reached comes first. Ties go to the highest exact probability.
     """
 
     def __cinit__(self, Turn turn not None, anchors, length, offset, Decider decider not None):
@@ -253,7 +250,7 @@ cdef class Approximated(Player):
 
 
 cdef inline void measure(double mean, double second, double paid, double *start, double *slope) noexcept nogil:
-    """By how many deviations lane 0, the need of 1, lies below the mean, and how that changes with every lane."""
+    """By how many standard deviations need 1 (lane 0) lies below the mean, and the change from lane to lane."""
     cdef double variance = second - mean * mean
     slope[0] = -1.0 / sqrt(max(variance, 1e-14 * second + 1e-18))
     start[0] = -(mean + paid - 0.5) * slope[0]

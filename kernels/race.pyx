@@ -1,12 +1,11 @@
 # cython: language_level=3
-"""Two who take turns, each with a card of their own: the first wants a value high, the second wants it low.
+"""The two-player race: the first player maximises a value, the second minimises it.
 
-A set of free categories has those of the first in its low bits, and those of the second above them. The one with more
-free categories is to move, the first if both have as many.
-A row holds the value by the lead of the first, for one anchor of each; the rows of a set lie end to end, by the anchor
-of the first and then that of the second.
-Only leads that can have come about and are not decided yet have a place; left of them the second has won, right of them
-the first.
+A set of free categories has those of the first player in its low bits, and those of the second above them. The player
+with more free categories is to move, or the first if both have equally many.
+A row holds the value for one anchor of each player, by the first player's lead; the rows of a set are laid end to end,
+ordered by the anchor of the first player, then by that of the second.
+A row covers only leads that are possible and undecided; left of it the second player has won, right of it the first.
 """
 
 import numpy as np
@@ -20,9 +19,11 @@ from libc.stdint cimport int32_t, int64_t
 
 
 cdef class Race:
-    """The values of whole blocks. `most[free]` is the most that can still be scored, `scored[free]` the most that can
-    have been scored by then. With two `quantities`, the rows of a set are followed by as many that hold how likely the
-    first wins outright; where values tie, whoever moves looks at these.
+    """Solves whole blocks.
+
+    `most[free]` is the most that can still be scored, `scored[free]` the most that can have been scored by then. With
+    two `quantities`, the rows of a set are followed by as many rows with the probability that the first player wins
+    outright, by which both players break ties.
     """
 
     cdef readonly Turn turn
@@ -51,7 +52,7 @@ cdef class Race:
         self.quantities = quantities
 
     def n_values(self, subsets):
-        """How many values each of some sets has."""
+        """The number of values of each set."""
         subsets = check("subsets", subsets, np.int64, (None,))
         cdef const int64_t[::1] sets = subsets
         cdef int64_t[::1] sizes = np.empty(len(subsets), np.int64)
@@ -62,8 +63,9 @@ cdef class Race:
         return np.asarray(sizes)
 
     def solve(self, subsets, starts, out, below):
-        """Fill in the values of some sets, laid end to end; `below[e]` has subsets, starts and values of those without
-        element e.
+        """Compute the values of some sets, laid end to end in `out`.
+
+        `below[e]` holds the subsets, starts and values of the sets without element e.
         """
         cdef Turn turn = self.turn
         cdef const int64_t[::1] sets = check("subsets", subsets, np.int64, (None,))
@@ -79,7 +81,7 @@ cdef class Race:
         cdef const double *value_of[2 * YC_CATEGORIES]
         cdef Py_ssize_t length_of[2 * YC_CATEGORIES]
         cdef int e
-        keep = []  # what the pointers point into
+        keep = []  # references that keep the memory behind the pointers alive
         for e in range(2 * self.n_categories):
             length_of[e] = 0
             if below[e] is not None:
@@ -96,7 +98,7 @@ cdef class Race:
                     length_of[e] = len(there)
         if not len(subsets):
             return
-        # Those of one mover's card after the other: what can be done with it is looked up once.
+        # Sets in which the player to move has the same scorecard come one after the other.
         first = (subsets & turn.all_free)
         movers = np.where(np.bitwise_count(first) == np.bitwise_count(subsets >> self.n_categories), first,
                           subsets >> self.n_categories)
@@ -123,11 +125,11 @@ cdef class Race:
             raise KernelArgumentError("subsets: expected as many free categories for both, or one more for the second")
 
     cdef Py_ssize_t low(self, Py_ssize_t one, Py_ssize_t two) noexcept nogil:
-        """The lowest lead that has a place."""
+        """The lowest lead of a row."""
         return max(-self.most[one], -self.scored[two])
 
     cdef Py_ssize_t length(self, Py_ssize_t one, Py_ssize_t two) noexcept nogil:
-        """How many leads have a place."""
+        """The number of leads in a row."""
         return min(self.most[two], self.scored[one]) - self.low(one, two) + 1
 
     cdef Py_ssize_t size(self, Py_ssize_t subset) noexcept nogil:
@@ -136,7 +138,7 @@ cdef class Race:
 
     cdef Py_ssize_t fill(self, Turn turn, Py_ssize_t subset, double *values, const int64_t **set_of,
                          const int64_t **begin_of, const double **value_of, const Py_ssize_t *length_of) noexcept nogil:
-        """Fill in the values of one set; says how many are missing that it depends on."""
+        """Compute the values of one set; returns 1 if a set that it depends on is missing, else 0."""
         cdef Py_ssize_t one = subset & turn.all_free, two = subset >> self.n_categories
         cdef bint second = popcount(two) > popcount(one)
         cdef Py_ssize_t mine = two if second else one, theirs = one if second else two
@@ -187,7 +189,9 @@ cdef class Race:
     cdef void look_up(self, Turn turn, Py_ssize_t mine, int chip, int lane, Py_ssize_t j, Py_ssize_t n_theirs,
                       bint second, Py_ssize_t low, const double **reads, const Py_ssize_t *low_of,
                       const Py_ssize_t *long_of) noexcept nogil:
-        """Where every outcome of a free category leads from one anchor, when the other one is at its j-th."""
+        """Set the source of every outcome of a free category, from one anchor of the player to move and the other
+        player's anchor number j.
+        """
         cdef Py_ssize_t to = 0, left, paid, n_left, row, shift
         cdef const double *values
         cdef int o, c
@@ -217,7 +221,7 @@ cdef inline int popcount(Py_ssize_t subset) noexcept nogil:
 
 
 cdef Py_ssize_t find(const int64_t *subsets, Py_ssize_t n, Py_ssize_t wanted) noexcept nogil:
-    """Where a set is among rising ones, or -1."""
+    """The index of a set in an ascending list by binary search, or -1."""
     cdef Py_ssize_t first = 0, last = n, middle
     while first < last:
         middle = (first + last) >> 1

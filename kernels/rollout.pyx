@@ -1,7 +1,7 @@
 # cython: language_level=3
-"""Single games with dice: turns that are thrown, and how likely each outcome of one is to win.
+"""Rollouts: single turns with simulated dice, for many games at a time, and values for policies that choose by them.
 
-A throw is a number below 6^5, the faces of five dice in order; whoever rerolls fewer dice takes the first of them.
+A throw is a number below 6^5 that encodes the faces of five dice in order; a reroll of fewer dice uses the first ones.
 """
 
 import math
@@ -19,16 +19,16 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 cdef enum:
     N_THROWS = 7776
-    LANES = 64  # whose decisions stay in a near cache
-    STEPS = 256  # of the normal distribution for each deviation
-    FARTHEST = 8  # beyond so many deviations everything is certain
-    NODES = 8
+    LANES = 64  # decided together, so that their decisions stay in the L2 cache
+    STEPS = 256  # table entries of the normal distribution for each standard deviation
+    FARTHEST = 8  # standard deviations that the table covers on either side; beyond them the probability is 0 or 1
+    NODES = 8  # of the Gauss-Hermite quadrature
 
-cdef double SMALLEST = 1e-9  # what is certain has a deviation as well: it keeps apart who is ahead, level and behind
+cdef double SMALLEST = 1e-9  # lower bound of a standard deviation: avoids division by zero, and a tie still counts half
 
 
 def _codes(n_dice):
-    """[throw]: what the first dice of a throw add to the code of a keep, in which each face has a digit to base 6."""
+    """[throw]: the code of the first dice of a throw. Codes add up: each face has a digit to base 6, its count."""
     throws = np.arange(N_THROWS)
     return sum([6 ** (throws // 6**die % 6) for die in range(n_dice)], np.zeros(N_THROWS, int))
 
@@ -38,7 +38,7 @@ _ROLL_OF = np.zeros(5 * 6**5 + 1, np.uint8)
 _ROLL_OF[[_CODE[roll] for roll in ROLLS]] = np.arange(len(ROLLS))
 cdef const uint8_t[::1] roll_of = _ROLL_OF
 cdef const int32_t[::1] code_of = np.array([_CODE[keep] for keep in KEEPS], np.int32)
-cdef const int32_t[:, ::1] thrown = np.array([_codes(5 - n) for n in range(6)], np.int32)  # by how many are kept
+cdef const int32_t[:, ::1] thrown = np.array([_codes(5 - n) for n in range(6)], np.int32)  # [dice kept, throw]
 cdef const uint8_t[::1] n_kept = np.array([len(keep) for keep in KEEPS], np.uint8)
 
 cdef const double[::1] normal = np.array(
@@ -49,7 +49,7 @@ cdef const double[::1] weights = _WEIGHTS / _WEIGHTS.sum()
 
 
 cdef inline int play(Turn turn, const uint16_t *decided, Py_ssize_t n, const uint16_t *throws) noexcept nogil:
-    """The outcome of one game, or -1 if its decisions are none; they are those of its lane among n."""
+    """The outcome of one game's turn, or -1 if a decision is not legal; `decided` is its lane among n."""
     cdef int roll = roll_of[thrown[0, throws[0]]], keep, category, stage
     for stage in range(2):
         keep = decided[(stage * YC_ROLLS + roll) * n]
@@ -63,7 +63,7 @@ cdef inline int play(Turn turn, const uint16_t *decided, Py_ssize_t n, const uin
 
 
 cdef _check_games(games, throws, outcomes):
-    """Make sure that every game has throws, and room for its outcome."""
+    """Check that every game has three throws, and that its outcome can be stored."""
     n_games = len(games)
     if check("throws", throws, np.uint16, (n_games, 3)).max(initial=0) >= N_THROWS:
         raise KernelArgumentError(f"throws: expected numbers below {N_THROWS}")
@@ -72,8 +72,9 @@ cdef _check_games(games, throws, outcomes):
 
 
 def throw(Turn turn not None, Py_ssize_t free, bint chip, decisions, columns, throws, outcomes):
-    """Play a turn of many games of one scorecard as decided: `decisions` are laid out as `Turn.choose` returns them,
-    `columns` says which of its lanes each game is in. Fills in the outcome of each.
+    """Roll out a turn of many games with the same scorecard under given decisions, and store each game's outcome.
+
+    `decisions` are laid out as `Turn.choose` returns them; `columns` has the lane of each game.
     """
     cdef const uint16_t[:, :, ::1] decided = check("decisions", decisions, np.uint16, (3, YC_ROLLS, None))
     cdef const int64_t[::1] lanes = check("columns", columns, np.int64, (None,))
@@ -97,8 +98,10 @@ def throw(Turn turn not None, Py_ssize_t free, bint chip, decisions, columns, th
 
 
 def throw_by(Player player not None, Py_ssize_t free, bint chip, successors, lanes, needs, throws, outcomes):
-    """The same as a player decides by the rows of `successors`: for each game, in rising order, the lane of its anchor
-    and what it needs or, if the player decides by the score, has scored so far. Fills in the outcome of each.
+    """Roll out a turn of many games with the same scorecard under a player's policy, and store each game's outcome.
+
+    `successors` are the player's values. `lanes` has the lane of each game's anchor, `needs` its need or, if the
+    player's lanes are scores, its score so far; games are in ascending order of both.
     """
     cdef Turn turn = player.turn
     cdef const int64_t[::1] anchors = check("lanes", lanes, np.int64, (None,))
@@ -130,7 +133,7 @@ def throw_by(Player player not None, Py_ssize_t free, bint chip, successors, lan
                 if anchors[first] != lane:
                     lane = anchors[first]
                     player.open_lane(turn, free, chip, lane, reads)
-                # As many as one vector has room for are decided together.
+                # Games whose needs fit into one vector are decided together.
                 last = first + 1
                 while last < n_games and anchors[last] == lane and wanted[last] - wanted[first] < turn.run.width:
                     last += 1
@@ -145,12 +148,12 @@ def throw_by(Player player not None, Py_ssize_t free, bint chip, successors, lan
 
 
 def chances(mean, deviation, lanes, scores, rival_mean, rival_deviation, which, chance, reached):
-    """How likely some outcomes of a turn are to win against all rivals, and what final score they lead to on average.
+    """The probability of beating all rivals after each outcome of a turn, and the expected final score.
 
-    `mean` and `deviation` are those of all that is scored from now on, [n, lane], when outcome `which[n]` is taken,
-    `scores` has what every game has brought so far, and `rival_mean` and `rival_deviation` say where rivals will end,
-    [game, rival]; all of it is taken for normally distributed. To be level counts half.
-    Answers go to `chance` and `reached`, [outcome, game], by the number of the outcome.
+    `mean` and `deviation` are those of all points from now on, [n, lane], if outcome `which[n]` is taken; `scores` has
+    the score so far of each game, `rival_mean` and `rival_deviation` the moments of the rivals' final scores,
+    [game, rival]. All scores are approximated by normal distributions. A tie counts half.
+    The results are stored in `chance` and `reached`, [outcome, game].
     """
     cdef const double[:, ::1] means = check("mean", mean, np.float64, (None, None))
     cdef const double[:, ::1] deviations = check("deviation", deviation, np.float64, mean.shape)
@@ -190,13 +193,12 @@ def chances(mean, deviation, lanes, scores, rival_mean, rival_deviation, which, 
 
 
 def leads_of(values, first, step, lowest, length, size, leads, lanes, number, paid, which, out):
-    """How likely the first of two players is to win after outcomes that leave the same categories: [criterion, outcome,
-    game], in `out` by the number of the outcome.
+    """Look up the values of a two-player race after outcomes that leave the same categories.
 
-    Outcome `which[n]` leads from a lane to the anchor of this `number`, [n, lane], and adds as much to the lead as is
-    `paid`.
-    In a game, the row of anchor 0 begins at `first` among all values, that of anchor k so many steps later; it holds
-    so many leads in its `length` from the `lowest` on, and begins again for the next criterion after `size` values.
+    `out` is [criterion, outcome, game]. Outcome `which[n]` leads from a lane to anchor `number[n, lane]` and adds
+    `paid[n, lane]` to the lead.
+    For each game, the row of anchor k starts at `first + k * step` in `values`, and has `length` entries for the leads
+    from `lowest` on; the values of the next criterion follow after `size` entries.
     """
     cdef const double[::1] read = check("values", values, np.float64, (None,))
     n_games = len(check("first", first, np.int64, (None,)))
@@ -233,7 +235,7 @@ def leads_of(values, first, step, lowest, length, size, leads, lanes, number, pa
 
 
 cdef inline double below(double deviations) noexcept nogil:
-    """How likely something normally distributed is to be less than so many deviations above its mean."""
+    """The standard normal distribution function, by linear interpolation in a table."""
     cdef double at = (deviations + FARTHEST) * STEPS
     cdef Py_ssize_t i
     if not at > 0.0:
@@ -246,7 +248,7 @@ cdef inline double below(double deviations) noexcept nogil:
 
 cdef double ahead_of_all(double mean, double deviation, const double[:, ::1] theirs,
                          const double[:, ::1] their_deviations, Py_ssize_t game) noexcept nogil:
-    """How likely all rivals of a game end below something normally distributed: Gauss-Hermite over where that ends."""
+    """The probability that a normally distributed score exceeds those of all rivals, by Gauss-Hermite quadrature."""
     cdef double chance = 0.0, product, at
     cdef Py_ssize_t node, j
     for node in range(NODES):

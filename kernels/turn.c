@@ -1,4 +1,4 @@
-/* The turn's operators, compiled once for each instruction set, and the tables they share. */
+/* The operators of a turn, compiled once for each instruction set, and the tables that they share. */
 #include "turn.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static inline int lowest_bit(unsigned set)
 #endif
 }
 
-/* The size of a set of categories, bits added up side by side: a processor's own instruction is not always there. */
+/* The number of categories in a set, by parallel bit counts: not every processor has an instruction for it. */
 static inline unsigned size_of(unsigned set)
 {
     set -= set >> 1 & 0x5555;

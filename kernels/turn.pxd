@@ -1,4 +1,4 @@
-# What other kernels see of the turn.
+# Declarations for other kernels: the turn.
 
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int16_t, uint8_t, uint16_t

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""The turn's operators, behind a face that checks everything it is handed.
+"""The operators of a turn, with checks of all arguments.
 
-`values[o, i]` is what outcome `o` is worth in lane `i`; the answers have one entry for each lane.
-The kernels that solve whole scorecards use the same operators without this face, on rows that lie elsewhere.
+`values[o, i]` is the value of outcome `o` in lane `i`; results have one entry for each lane.
+The kernels that solve whole tables call the same operators without these checks, on rows of the table.
 """
 
 import os
@@ -42,7 +42,7 @@ def check(name, array, dtype, shape):
     if type(array) is not np.ndarray:
         if not isinstance(array, np.ndarray):
             raise KernelArgumentError(f"{name}: expected an array")
-        array = np.asarray(array)  # a subclass may tell of itself what it likes
+        array = np.asarray(array)  # a subclass may override the attributes checked below
     flags = array.flags
     if array.dtype != dtype or not (flags.c_contiguous and flags.aligned):
         raise KernelArgumentError(f"{name}: expected a C-contiguous array of {np.dtype(dtype).name}")
@@ -53,7 +53,7 @@ def check(name, array, dtype, shape):
 
 
 def check_output(name, array, shape):
-    """Return the array if values can be written to it, as `check` does."""
+    """Return the array if it passes `check` as float64 and is writeable."""
     array = check(name, array, np.float64, shape)
     if not array.flags.writeable:
         raise KernelArgumentError(f"{name}: expected an array that can be written to")
@@ -79,7 +79,7 @@ def _require(fact, complaint):
 
 
 def _tables(moves):
-    """Copies of the tables that nobody else can change, after a look at everything in them."""
+    """Private copies of the tables, after a check of every entry."""
     n_rows, n_sets = YC_ROLLS + YC_FACES * (YC_VARIANTS - 1), len(moves.legal)
     n_categories = n_sets.bit_length() - 1
     _require(n_sets == 1 << n_categories and 1 <= n_categories <= YC_CATEGORIES,
@@ -113,7 +113,7 @@ cdef _answer(double[:, ::1] out):
 
 
 cdef class Turn:
-    """One turn under one rule set, with the work space of one thread."""
+    """One turn under one rule set, with work space for one thread."""
 
     def __cinit__(self, moves, isa=None):
         cdef int i
@@ -148,11 +148,11 @@ cdef class Turn:
         release(self.memory)
 
     cdef void prepare(self, unsigned int free, int chip, int merge_zeros) noexcept nogil:
-        """Look up what every roll may do in this state of the scorecard."""
+        """Look up the outcomes of every roll in this state of the scorecard."""
         yc_prepare(&self.tables, free, chip, merge_zeros, self.run.width * sizeof(double), &self.program)
 
     cdef int begin(self) except -1:
-        """Take the work space; one thread has it at a time."""
+        """Acquire the work space, which only one thread may use at a time."""
         if self.busy:
             raise KernelArgumentError("this Turn is at work in another thread; every thread needs one of its own")
         self.busy = True
@@ -162,7 +162,7 @@ cdef class Turn:
         self.busy = False
 
     cdef Py_ssize_t open(self, Py_ssize_t free, bint chip, values, bint merge_zeros) except -1:
-        """Prepare for a scorecard, and let every outcome read its row in each of `values`; `end` must follow."""
+        """Acquire the work space, and prepare a scorecard with the rows of `values` as sources; `end` must follow."""
         cdef const double[:, ::1] rows
         cdef Py_ssize_t n = 0
         cdef int c, o
@@ -192,10 +192,10 @@ cdef class Turn:
         return n
 
     def best(self, free, chip, *values, merge_zeros=False):
-        """The value of playing best in every lane, by each of one or several criteria.
+        """The value of the optimal policy in every lane, by each criterion.
 
-        The first decides, each further one among the plays that tie in all before it: that come within 1e-12 of the
-        best, relatively. `merge_zeros` saves time where more points are never worse.
+        The first criterion decides; each further one breaks ties in those before it. Values tie if they are within
+        1e-12 of the best, relatively. `merge_zeros` saves time where more points are never worse.
         """
         cdef Py_ssize_t n = self.open(free, chip, values, merge_zeros)
         cdef double[:, ::1] out
@@ -209,9 +209,9 @@ cdef class Turn:
         return _answer(out)
 
     def weigh(self, free, chip, *values):
-        """What every keep is worth to who plays best from there on: criterion × [first or second keep] × keep × lane.
+        """The value of every keep under the optimal policy: criterion × [first or second keep] × keep × lane.
 
-        The values that `best` passes through, by the same criteria; the keep of all dice is worth what the roll is.
+        These are the intermediate values of `best`. The value of keeping all dice is that of the roll.
         """
         cdef Py_ssize_t n = self.open(free, chip, values, False)
         cdef double[:, :, :, ::1] out
@@ -224,10 +224,10 @@ cdef class Turn:
         return np.asarray(out)
 
     def choose(self, free, chip, *values):
-        """What the best play decides: [first keep, second keep, category] × roll × lane.
+        """The decisions of the optimal policy: [first keep, second keep, category] × roll × lane.
 
-        Among equals in all criteria the keep with the greatest index (most dice, then highest faces) and the first
-        category win.
+        Ties in all criteria go to the keep with the greatest index (most dice, then highest faces) and to the first
+        category.
         """
         cdef Py_ssize_t n = self.open(free, chip, values, False)
         cdef uint16_t[:, :, ::1] out
@@ -240,9 +240,9 @@ cdef class Turn:
         return np.asarray(out)
 
     def follow(self, free, chip, decisions, *values):
-        """What playing as decided is worth in every lane, by each of one or several criteria.
+        """The value of given decisions in every lane, by each criterion.
 
-        `decisions` are laid out as `choose` returns them, for every lane, or for one that all the others copy.
+        `decisions` are laid out as `choose` returns them, for every lane or with a single lane that holds for all.
         """
         cdef const uint16_t[:, :, ::1] decided = check("decisions", decisions, np.uint16, (3, YC_ROLLS, None))
         cdef Py_ssize_t n_decided = decided.shape[2]
@@ -260,10 +260,10 @@ cdef class Turn:
         return _answer(out)
 
     def spread(self, free, chip, decisions, weights):
-        """Where playing as decided leads: how much of each lane's weight goes to every outcome, [outcome, lane].
+        """The distribution over outcomes under given decisions, times the weight of each lane: [outcome, lane].
 
-        `follow` the other way round: the sum over outcomes of what arrives there times what it is worth is the sum
-        over lanes of the weight times what playing is worth.
+        This is the adjoint of `follow`: the sum over outcomes of result times value equals, in every lane, the weight
+        times the value that `follow` returns.
         """
         cdef const uint16_t[:, :, ::1] decided = check("decisions", decisions, np.uint16, (3, YC_ROLLS, None))
         cdef const double[::1] given = check("weights", weights, np.float64, (None,))
@@ -284,7 +284,7 @@ cdef class Turn:
         return np.asarray(out)
 
     def most(self, free, chip, values):
-        """The most that the luckiest roll brings, in every lane."""
+        """The value of the best outcome of any roll, in every lane."""
         cdef Py_ssize_t n = self.open(free, chip, (values,), False)
         cdef double[::1] out
         try:
@@ -296,7 +296,7 @@ cdef class Turn:
         return np.asarray(out)
 
     def rerolls(self, int times):
-        """Do the two rerolls of a turn so many times on one vector and nothing else: the floor under every turn."""
+        """Compute only the two rerolls of a turn, on one vector, this many times: a lower bound for benchmarks."""
         self.begin()
         with nogil:
             self.run.rerolls(&self.scratch, times)
@@ -304,11 +304,11 @@ cdef class Turn:
 
     @property
     def width(self):
-        """How many lanes one vector has."""
+        """The number of lanes in a vector."""
         return self.run.width
 
     cdef double[:, ::1] _room(self, Py_ssize_t n, double **outs):
-        """Room for the answers by all criteria, and where each begins."""
+        """An array for the results by all criteria; sets `outs` to its rows."""
         cdef double[:, ::1] out = np.empty((self.criteria.n, n))
         cdef int c
         for c in range(self.criteria.n):

@@ -1,19 +1,19 @@
-/* The turn's operators for one instruction set. turn.c includes this once for each, with the vector type `vec` of
+/* The operators of a turn for one instruction set. turn.c includes this once for each, with the vector type `vec` of
  * WIDTH lanes and its operations defined as macros; all of them are undefined again at the end.
- * Every operation is exact IEEE arithmetic in one order, and none is fused: all instruction sets agree to the bit. */
+ * All operations are IEEE arithmetic in a fixed order without fusing: all instruction sets give the same bits. */
 
 #define LEAST SET1(-INFINITY)
-/* A candidate ties with the best when it reaches this: equal but for rounding. */
+/* A value ties with the best if it is not below this bound, a relative tolerance for rounding. */
 #define BAR(best) SUB(best, MUL(ABS(best), SET1(1e-12)))
 
-/* A vector by its distance in bytes. */
+/* The vector at an offset in bytes. */
 #define AT(vectors, distance) (*(vec *)((char *)(vectors) + (distance)))
 
 #include "lattice.h"
 
 /* ------------------------------------------------------------------------------------------------- staging */
 
-/* The lanes from `lane` on of a row that goes on as `below` to the left and as `above` to the right. */
+/* A vector of a row from index `first` on; `below` left of the row and `above` right of it. */
 static inline vec YC(read)(const double *row, ptrdiff_t first, ptrdiff_t length, double below, double above)
 {
     if (first >= 0 && first + WIDTH <= length)
@@ -33,7 +33,7 @@ static inline vec YC(read_source)(const yc_source *source, ptrdiff_t lane)
     return YC(read)(source->row, lane + source->shift, source->length, source->below, source->above);
 }
 
-/* Bring what every outcome is worth in these lanes close together, shifted into place. */
+/* Gather the values of all outcomes in these lanes into contiguous slots. */
 static NOINLINE void YC(stage)(const yc_program *program, const yc_source *sources, ptrdiff_t lane, vec *slots)
 {
     for (int slot = 0; slot < program->n_slots; slot++) {
@@ -62,8 +62,8 @@ static inline void YC(stage_all)(const yc_program *program, const yc_criteria *c
 
 /* ------------------------------------------------------------------------------------------------- scoring */
 
-/* The best by every criterion of `size` slots and a start; what is out of the race counts as least. Inlined for every
- * small size, so that no inner loop is left. */
+/* The best of `size` slots and a start by every criterion; candidates that do not tie count as LEAST. Inlined with
+ * constant small sizes, so that the inner loops are unrolled. */
 static inline ALWAYS_INLINE void YC(score_roll)(int criteria, int size, const vec *start, const uint16_t *slot,
                                                 uint16_t target, double *const *slots, double *const *v)
 {
@@ -94,7 +94,7 @@ static inline ALWAYS_INLINE const uint16_t *YC(score_rolls)(int criteria, int n,
     return slot;
 }
 
-/* Every roll takes the best of its slots; those that may score zero start from the best zero. */
+/* The value of every roll is the best of its slots; for rolls that may take a merged zero, also of the best zero. */
 static inline ALWAYS_INLINE void YC(score_by)(int criteria, const yc_program *program, double *const *slots,
                                               double *const *v)
 {
@@ -140,7 +140,7 @@ static NOINLINE void YC(score)(int criteria, const yc_program *program, const yc
     }
 }
 
-/* What is best to keep of every roll, and the values of keeping that. */
+/* The value of the best keep of every roll, by every criterion. */
 static void YC(reroll)(int criteria, const yc_scratch *scratch)
 {
     vec *v[YC_MOST_CRITERIA + 1];
@@ -225,7 +225,7 @@ static void YC(weigh)(const yc_program *program, const yc_criteria *criteria, yc
     }
 }
 
-/* A last criterion that names what it stands beside turns `best` into `choose`: ties go to the greatest name. */
+/* `choose` is `best` with an additional last criterion, the number of the keep or category: ties go to the greatest. */
 static void YC(write_decisions)(const vec *names, uint16_t *out, ptrdiff_t n_lanes, ptrdiff_t lanes, double sign)
 {
     for (int roll = 0; roll < YC_ROLLS; roll++) {
@@ -273,7 +273,7 @@ static void YC(choose)(const yc_program *program, const yc_moves *moves, const y
     }
 }
 
-/* Decisions for lanes from `lane` on. Lanes beyond the last copy it, so that no lane holds garbage. */
+/* Decisions for lanes from `lane` on. Lanes beyond the last one copy it, so that every lane has a legal decision. */
 typedef struct {
     const uint16_t *all;
     ptrdiff_t n_decided, lane, lanes;
@@ -292,7 +292,7 @@ static inline int YC(slot_decided)(const yc_program *program, const yc_moves *mo
     return program->slot[moves->outcome_of[program->row[roll] * YC_CATEGORIES + category]];
 }
 
-/* Replace the value of every roll by that of what its lanes decided to keep. */
+/* Set the value of every roll to that of the keep decided in each lane. */
 static void YC(obey)(const YC(decisions) *decisions, int stage, vec *v)
 {
     for (int roll = 0; roll < YC_ROLLS; roll++) {
@@ -379,7 +379,7 @@ static void YC(mistake)(const yc_program *program, const yc_moves *moves, const 
     }
 }
 
-/* Add a vector to the one that each lane i decides on. */
+/* Add `from` to `to`, an expression that may depend on the lane i. */
 #define GIVE(from, to) \
     do { \
         ptrdiff_t i = 0; \
@@ -390,7 +390,7 @@ static void YC(mistake)(const yc_program *program, const yc_moves *moves, const 
                 ((double *)&to)[i] += ((const double *)&from)[i]; \
     } while (0)
 
-/* `follow` the other way round: what a lane has goes to the rolls, from there to what is kept of them, and so on. */
+/* The adjoint of `follow`: the weight of a lane is distributed over rolls, from these over keeps, and so on. */
 static void YC(spread)(const yc_program *program, const yc_moves *moves, const double *weights, yc_scratch *scratch,
                        ptrdiff_t n, const uint16_t *decided, ptrdiff_t n_decided, double *out, double *rolls_out)
 {

@@ -1,4 +1,4 @@
-# What other kernels see of whole scorecards.
+# Declarations for other kernels: whole scorecards, and the transitions between anchors.
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Whole scorecards, one lane for each upper total: the numbering is that of `yahtzee_cluster.game.anchors`."""
+"""Whole scorecards, one lane for each upper total; anchors are numbered as in `yahtzee_cluster.game.anchors`."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef class Layout:
-    """Where all anchors lie: copies that nobody else can change, after making sure that no play leads out of them."""
+    """The places of all anchors: private copies of the arrays, after a check that no transition leads out of them."""
 
     def __cinit__(self, Turn turn not None, anchors):
         cdef int n_categories = turn.tables.n_categories
@@ -45,12 +45,12 @@ cdef class Layout:
 
 
 def moments(Turn turn not None, anchors, value, second=None):
-    """Fill in the best mean of what is still scored from every place, and beside it its second moment."""
+    """Compute the highest mean of the rest of the score from every place, and with `second` its second moment."""
     _solve(turn, anchors, value, second, False)
 
 
 def most(Turn turn not None, anchors, value):
-    """Fill in the most that can still be scored from every place."""
+    """Compute the most that can still be scored from every place."""
     _solve(turn, anchors, value, None, True)
 
 
@@ -106,10 +106,9 @@ cdef _solve(Turn turn, anchors, value, second, bint luckiest):
 
 cdef void _sources(Turn turn, Layout layout, Py_ssize_t free, int chip, const double **values,
                    const double **seconds) noexcept nogil:
-    """Where every outcome of a free category leads, and what it pays on the way.
+    """Set the sources of every outcome of a free category, for mean and second moment.
 
-    `values[c]` is where the values of the set without category c start, `seconds[c]` where the second moments do, or
-    NULL.
+    `values[c]` points to the values of the set without category c, `seconds[c]` to its second moments, or is NULL.
     """
     cdef int o
     cdef Py_ssize_t left, start, shift
@@ -151,7 +150,7 @@ cdef class Moments:
         self.n_places = np.diff(np.append(np.asarray(self.layout.place)[:, 0], self.layout.n_places))
 
     def solve(self, Py_ssize_t free, successors, out):
-        """Fill `out` for one set; `successors[c]` holds the values of the set without category c, if that is free."""
+        """Compute the values of one set; `successors[c]` holds those of the set without category c, if c is free."""
         cdef Turn turn = self.turn
         cdef const int64_t[:, ::1] place = self.layout.place
         if not 0 < free <= turn.all_free:
@@ -188,7 +187,7 @@ cdef class Moments:
 
 
 cdef class Decider:
-    """What the highest mean decides for whole scorecards; ties go to the larger second moment, as in `moments`."""
+    """Decisions of the policy with the highest mean; ties go to the larger second moment, as in `moments`."""
 
     def __cinit__(self, Turn turn not None, anchors, mean, second):
         self.turn = turn
@@ -213,19 +212,19 @@ cdef class Decider:
         self.turn.criteria.n = 2
 
     cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil:
-        """Write down the decisions of all lanes, [stage][roll][lane], and leave the turn prepared."""
+        """Store the decisions of all lanes in `decided`, [stage][roll][lane], and leave the turn prepared."""
         self.look_up(free, chip)
         self.turn.run.choose(&self.turn.program, &self.turn.tables, &self.turn.criteria, &self.turn.scratch, 0,
                              self.layout.n_lanes[free], &self.decided[0])
 
     cdef void copy_lane(self, Py_ssize_t free, int lane, uint16_t *out) noexcept nogil:
-        """The decisions of one lane out of those that were written down last, [stage][roll]."""
+        """Copy the decisions of one lane, [stage][roll], from those stored last."""
         cdef int i
         for i in range(3 * YC_ROLLS):
             out[i] = self.decided[i * self.layout.n_lanes[free] + lane]
 
     def decisions(self, Py_ssize_t free, bint chip):
-        """What is decided with this scorecard: [first keep, second keep, category] × roll × lane."""
+        """The decisions for a scorecard: [first keep, second keep, category] × roll × lane."""
         if not 0 < free <= self.turn.all_free or self.layout.place[free, chip] < 0:
             raise KernelArgumentError(f"free, chip: no such scorecard: {free}, {chip}")
         self.turn.begin()
@@ -238,14 +237,14 @@ cdef class Decider:
 
 
 cdef _payoffs(Decider decider, payoffs, crossing):
-    """What each outcome pays in several currencies, [currency, outcome], and what winning the upper bonus pays."""
+    """Check what each outcome pays in several currencies, [currency, outcome], and what the upper bonus pays."""
     payoffs = check("payoffs", payoffs, np.float64, (None, decider.turn.n_outcomes))
     return payoffs, check("crossing", crossing, np.float64, (len(payoffs),))
 
 
 cdef void _paid(Turn turn, Layout layout, Py_ssize_t free, int chip, const double *pays, double crossing,
                 const double *values, int criterion) noexcept nogil:
-    """Where every outcome of a free category leads, and what it pays in one currency on the way."""
+    """Set the source of every outcome of a free category, for one currency."""
     cdef outcome_t *outcome
     cdef const double *row
     cdef Py_ssize_t left, shift
@@ -261,14 +260,14 @@ cdef void _paid(Turn turn, Layout layout, Py_ssize_t free, int chip, const doubl
 
 
 def worth(Decider decider not None, payoffs, crossing, out):
-    """Fill in what playing on brings in each of several currencies: [currency, place]."""
+    """Compute the expected payoff of the rest of the game in each of several currencies: [currency, place]."""
     _play_on(decider, payoffs, crossing, out, False)
 
 
 def most_among_ties(Decider decider not None, payoffs, crossing, out):
-    """Fill in the most that playing on can bring in each currency to who plays for the highest mean: [currency, place].
+    """Compute the highest expected payoff in each currency under any policy with the highest mean: [currency, place].
 
-    Ties go to whatever pays best in that currency.
+    Ties in the mean go to the play with the highest payoff in that currency.
     """
     _play_on(decider, payoffs, crossing, out, True)
 
@@ -283,7 +282,7 @@ cdef _play_on(Decider decider, payoffs, crossing, out, bint among_ties):
     cdef double[::1] means = np.empty(np.max(layout.n_lanes))
     cdef double *outs[2]
     cdef Py_ssize_t free, n_lanes
-    cdef int chip, q, criterion = 1 if among_ties else 0  # the mean comes first, until all decisions have been taken
+    cdef int chip, q, criterion = 1 if among_ties else 0  # among ties, the mean decides first
     values[:, :layout.place[1, 0]] = 0.0
     outs[0] = &means[0]
     turn.begin()
@@ -315,9 +314,11 @@ cdef _play_on(Decider decider, payoffs, crossing, out, bint among_ties):
 
 
 def trace(Decider decider not None, payoffs, crossing, worth, reach, met, product):
-    """From the places in `reach` on, each with its chance: how likely every other place is met (into `reach`), every
-    outcome without and with winning the upper bonus (into `met`), and (into `product`) the expected sum over all plays
-    of what a play pays in one currency times what playing on from there is `worth` in another.
+    """Propagate the state distribution forward, from the probabilities of the initial places in `reach`.
+
+    Adds the probability of every other place to `reach`. Stores the probability of every outcome in `met`, without and
+    with winning the upper bonus, and in `product` the expected sum over all plays of what a play pays in one currency
+    times the expected payoff of the rest of the game (`worth`) in another.
     """
     cdef const double[:, ::1] pays
     cdef const double[::1] crossing_pays
