@@ -12,6 +12,8 @@ from shutil import copy2, copytree
 
 import pytest
 
+import yahtzee_cluster
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "yahtzee_cluster"
 
@@ -173,6 +175,12 @@ def test_kernels_import_little() -> None:
         types = {"game.anchors", "game.moves"} if path.suffix == ".pyi" else set()
         allowed = {f"{PACKAGE}.{name}" for name in {"game.dice", "errors"} | types}
         assert {name for name in used if not name.startswith(f"{PACKAGE}.kernels.")} <= allowed, path.name
+
+
+def test_one_version() -> None:
+    """The package, its metadata and CITATION.cff give the same version."""
+    assert f'\nversion = "{yahtzee_cluster.__version__}"\n' in (ROOT / "pyproject.toml").read_text()
+    assert f"\nversion: {yahtzee_cluster.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_the_repository_holds_sources_alone() -> None:

@@ -4,9 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -76,6 +78,16 @@ def test_setup_is_quick_when_nothing_changed() -> None:
     """A second `make setup` has nothing to do."""
     question = subprocess.run(["make", "--question", "setup"], cwd=ROOT, capture_output=True, timeout=10, check=False)
     assert question.returncode == 0
+
+
+def test_constraints_meet_the_requirements() -> None:
+    """For every package that pyproject.toml requires, constraints.txt has a version that it allows."""
+    tested = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().lower().splitlines())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for line in sum(project["optional-dependencies"].values(), start=project["dependencies"]):
+        required = Requirement(line)
+        version = tested.get(required.name) or tested[required.name.replace("-", "_")]
+        assert version in required.specifier, line
 
 
 def test_packages_that_cannot_be_fetched(bare_path: Path, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.partition import ClassId
-from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.kernels.rollout import chances, leads_of, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable
