@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from formulas import most_busy
 from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.fixed_set import Scales
-from yahtzee_cluster.engine.partition import ClassId, Partition, Subsets, most_busy
+from yahtzee_cluster.engine.partition import ClassId, Partition, Subsets
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.engine.schedule import Committed, Drop, Event, Instruction, Schedule, Solved
 from yahtzee_cluster.engine.simulator import Costs, simulate
@@ -40,7 +41,7 @@ CACHE_BYTES = 256 << 20
 MUCH = 1 << 50
 """A cache in which everything has room."""
 APART = 1e15
-"""What differs in urgency by so much never counts as equal."""
+"""Two classes whose ranks differ by so much never count as equal."""
 COMPUTING_ONLY = Costs(
     subset_s=0, class_s=0, commit_s=0, disk_read_bytes_per_s=float("inf"), disk_write_bytes_per_s=float("inf")
 )
@@ -82,6 +83,11 @@ class Balanced(Schedule):
     def _room(self, host: str) -> int:  # noqa: ARG002
         return len(self.host)
 
+    def take_in_turn(self, turn: Mapping[ClassId, int]) -> None:
+        """Rank classes by their turn instead, the lowest first; to be called before the first event."""
+        self.path = {cls: -at * APART for cls, at in turn.items()}
+        self._ready = sorted((-self.path[cls], cls) for _, cls in self._ready)
+
 
 class LayerByLayer(Balanced):
     """No class is begun before the layer below its own is on disk as a whole: nothing is heard of it until then."""
@@ -119,11 +125,13 @@ class NothingKept(Balanced):
 Order = Callable[[Partition, Collection[ClassId]], Schedule]
 
 
-def _in_turn(turn: Callable[[Partition], Mapping[ClassId, int]], kind: type[Schedule]) -> Order:
+def _in_turn(turn: Callable[[Partition], Mapping[ClassId, int]], kind: type[Balanced]) -> Order:
     """Classes by their turn, whatever hangs on them."""
 
     def order(partition: Partition, done: Collection[ClassId] = ()) -> Schedule:
-        return kind.of(partition, done, urgency={cls: -at * APART for cls, at in turn(partition).items()})
+        schedule = kind.of(partition, done)
+        schedule.take_in_turn(turn(partition))
+        return schedule
 
     return order
 

@@ -21,9 +21,10 @@ from math import comb, gcd
 
 import numpy as np
 from balance import COMPUTING_ONLY, MUCH
+from formulas import class_values, most_busy
 from numpy.typing import NDArray
 
-from yahtzee_cluster.engine.partition import Partition, Subsets, class_values, most_busy
+from yahtzee_cluster.engine.partition import Partition, Subsets
 from yahtzee_cluster.engine.simulator import simulate
 
 VALUES = 2 * 64 * 800

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from formulas import chain_values
 
-from yahtzee_cluster.engine.partition import Partition, chain_values
+from yahtzee_cluster.engine.partition import Partition
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "load-balance.md"

@@ -38,9 +38,8 @@ def schedules(draw: st.DrawFn) -> Schedule:
     if draw(st.booleans()):
         return Schedule.of(partition, done)
     costs = {cls: float(random.randint(1, 9)) for cls in partition.classes}
-    urgency = {cls: float(random.randint(1, 99)) for cls in partition.classes} if draw(st.booleans()) else None
     reads = {cls: partition.dependencies(cls) for cls in partition.classes}
-    return Schedule(reads, costs, done, urgency=urgency)
+    return Schedule(reads, costs, done)
 
 
 @dataclass
@@ -187,30 +186,26 @@ def test_least_to_read_among_the_most_urgent(schedule: Schedule, n_workers: int,
     for account, said in drive(schedule, n_workers, random):
         if not isinstance(said, Compute) or account.idle != {said.worker}:
             continue
-        most = max(schedule.urgency[cls] for cls in account.ready)
-        assert schedule.urgency[said.cls] >= most - schedule.slack
+        most = max(schedule.path[cls] for cls in account.ready)
+        assert schedule.path[said.cls] >= most - schedule.slack
         others = {cls for worker, cls in account.preloading.items() if worker != said.worker}
         to_read = {
             cls: (cls in others, sum(schedule.costs[r] for r in reads if (said.worker, r) not in account.cached))
             for cls, reads in schedule.dependencies.items()
         }
-        compared = sorted(account.ready, key=lambda cls: (-schedule.urgency[cls], cls))[:N_COMPARED]
-        assert to_read[said.cls] == min(to_read[c] for c in compared if schedule.urgency[c] >= most - schedule.slack)
+        compared = sorted(account.ready, key=lambda cls: (-schedule.path[cls], cls))[:N_COMPARED]
+        assert to_read[said.cls] == min(to_read[c] for c in compared if schedule.path[c] >= most - schedule.slack)
 
 
-def test_an_order_that_was_handed_in() -> None:
-    """By itself a schedule goes by the longest path; handed another urgency, it goes by that, here the last first."""
+def test_one_worker_goes_layer_by_layer() -> None:
+    """With classes of one size each, the longest path is that of the lowest layer: one worker ends it first."""
     partition = Partition(6, 0b111111)
-    last_first = {cls: 1e9 * at for at, cls in enumerate(partition.classes)}
-    for urgency in (None, last_first):
-        schedule = Schedule.of(partition, urgency=urgency)
-        order = [said.cls for said in schedule.handle(Joined(0)) if isinstance(said, Compute)]
-        for cls in order:  # and those that come to it
-            events = (Solved(0, cls), Committed(0, cls))
-            order += [said.cls for event in events for said in schedule.handle(event) if isinstance(said, Compute)]
-        layers = [partition.layer(cls) for cls in order]
-        assert sorted(order) == sorted(partition.classes)
-        assert (layers == sorted(layers)) == (urgency is None)
+    schedule = Schedule.of(partition)
+    order = [said.cls for said in schedule.handle(Joined(0)) if isinstance(said, Compute)]
+    for cls in order:  # and those that come to it
+        events = (Solved(0, cls), Committed(0, cls))
+        order += [said.cls for event in events for said in schedule.handle(event) if isinstance(said, Compute)]
+    assert order == sorted(partition.classes, key=partition.layer)
 
 
 @given(partitions(7), st.integers(1, 5))

@@ -157,12 +157,7 @@ class Partition:
 
 
 # --------------------------------------------------------------------------------- the thesis' formulas
-# All of them assume that every subset exists and has `n_values` = |B| entries. The last two are not in the thesis.
-
-
-def class_values(n_rest: int, n_chosen: int, n_values: int) -> int:
-    """(5.6): number of values in a class whose members have `n_chosen` elements outside G."""
-    return comb(n_rest, n_chosen) * n_values
+# All of them assume that every subset exists and has `n_values` = |B| entries.
 
 
 def cache_values(n_elements: int, n_fixed: int, n_values: int) -> int:
@@ -172,22 +167,6 @@ def cache_values(n_elements: int, n_fixed: int, n_values: int) -> int:
     return ((n_fixed + 1) * comb(n_rest, n_rest // 2) + same_part) * n_values
 
 
-def preloaded_values(n_elements: int, n_fixed: int, n_values: int) -> int:
-    """(5.10): total number of values read, when every class reads all its dependencies."""
-    return (((n_fixed + 2) << (n_elements - 1)) - (1 << n_fixed)) * n_values
-
-
 def reads_per_value(n_elements: int, n_fixed: int) -> float:
     """(5.11): values read for each value of the table."""
     return 1 + n_fixed / 2 - ldexp(1.0, n_fixed - n_elements)
-
-
-def chain_values(n_elements: int, n_fixed: int, n_values: int) -> int:
-    """Critical path in values: the longest chain of classes each of which reads the one before it."""
-    n_rest = n_elements - n_fixed
-    return ((1 << n_rest) + n_fixed * comb(n_rest, n_rest // 2)) * n_values
-
-
-def most_busy(n_elements: int, n_fixed: int) -> float:
-    """Upper bound on the number of busy workers: total work divided by the critical path."""
-    return (1 << n_elements) / chain_values(n_elements, n_fixed, 1)

@@ -120,12 +120,10 @@ class Schedule:
         costs: Mapping[ClassId, float],
         done: Collection[ClassId] = (),
         n_threads: int = 1,
-        urgency: Mapping[ClassId, float] | None = None,
     ) -> None:
         """`dependencies` lists all classes, each after its dependencies; `costs` are in any unit of time.
 
-        Each worker computes with `n_threads` threads. The ready queue is ordered by `urgency`, in the unit of the
-        costs; the default is the remaining critical path.
+        Each worker computes with `n_threads` threads. The ready queue is ordered by the remaining critical path.
         """
         self.dependencies = dependencies
         self.costs = costs
@@ -136,8 +134,7 @@ class Schedule:
         for cls in reversed(list(dependencies)):
             self.path[cls] = costs[cls] + max((self.path[other] for other in self.dependents[cls]), default=0.0)
         self.slack = sum(costs.values()) / max(1, len(costs))
-        """Classes whose urgency differs by at most this, the cost of an average class, count as equal."""
-        self.urgency = urgency or self.path
+        """Classes whose paths differ by at most this, the cost of an average class, count as equally urgent."""
 
         self.n_threads = n_threads
         self.host: dict[int, str] = {}
@@ -153,19 +150,13 @@ class Schedule:
         self._n_todo = len(todo)
         self._n_missing = {cls: sum(other not in self.done for other in dependencies[cls]) for cls in todo}
         self._n_users = {cls: sum(user not in self.done for user in users) for cls, users in self.dependents.items()}
-        self._ready = sorted((-self.urgency[cls], cls) for cls in todo if not self._n_missing[cls])
+        self._ready = sorted((-self.path[cls], cls) for cls in todo if not self._n_missing[cls])
 
     @classmethod
-    def of(
-        cls,
-        partition: Partition,
-        done: Collection[ClassId] = (),
-        n_threads: int = 1,
-        urgency: Mapping[ClassId, float] | None = None,
-    ) -> Self:
+    def of(cls, partition: Partition, done: Collection[ClassId] = (), n_threads: int = 1) -> Self:
         """Schedule of a partition, some classes of which may already be on disk."""
         costs = {c: float(partition.n_values[c] + CLASS_OVERHEAD) for c in partition.classes}
-        return cls({c: partition.dependencies(c) for c in partition.classes}, costs, done, n_threads, urgency)
+        return cls({c: partition.dependencies(c) for c in partition.classes}, costs, done, n_threads)
 
     @property
     def finished(self) -> bool:
@@ -235,7 +226,7 @@ class Schedule:
                 instructions += self._commit(cls)
             else:
                 del self.writing[cls]
-                insort(self._ready, (-self.urgency[cls], cls))
+                insort(self._ready, (-self.path[cls], cls))
         return instructions
 
     def _commit(self, cls: ClassId) -> Iterable[Instruction]:
@@ -246,7 +237,7 @@ class Schedule:
             if user in self._n_missing:
                 self._n_missing[user] -= 1
                 if not self._n_missing[user]:
-                    insort(self._ready, (-self.urgency[user], user))
+                    insort(self._ready, (-self.path[user], user))
         unneeded = [cls] if not self._n_users[cls] else []
         for other in self.dependencies[cls]:
             self._n_users[other] -= 1
@@ -260,7 +251,7 @@ class Schedule:
             worker, cls = self._best_pair(able, self._most_urgent())
             del self.idle[worker]
             self.n_computing[self.host[worker]] += 1
-            self._ready.remove((-self.urgency[cls], cls))
+            self._ready.remove((-self.path[cls], cls))
             self._forget_preload(self._preloaders.get(cls))
             self._forget_preload(worker)
             self.computing[worker] = cls
