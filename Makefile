@@ -16,7 +16,7 @@ PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/game/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
-.PHONY: help setup run slurm test check lint types checked-kernels bench balance torture nfs format clean
+.PHONY: help setup run slurm quick test check lint types checked-kernels bench balance torture nfs format clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
@@ -32,6 +32,10 @@ run: setup ## run the main job on 16 ranks, RANKS=… on another number (half a 
 
 slurm: ## unpack Debian's Slurm into .slurm, for the tests; needs no root
 	@tools/slurm-here.sh
+
+quick: setup ## run the tests of the engine, the game, the kernels and the objectives that start no program (a minute)
+	@$(BIN)/python -m pytest -n 2 -q -m "not witness and not program" \
+		tests/engine tests/game tests/kernels tests/objectives tests/test_layout.py
 
 test: setup ## run all tests, two at a time (a quarter of an hour, 3 GB of temporary files), with a real Slurm where there can be one
 	@tools/slurm-here.sh || true

@@ -94,6 +94,15 @@ def test_every_module_has_a_room() -> None:
         assert docstring.count("\n") == 0 or room == "kernels", room
 
 
+def test_test_files_import_no_other_test_file() -> None:
+    """What several test files share is in `tests/support`, whose modules have names of their own."""
+    paths = [*(ROOT / "tests").rglob("*.py")]
+    assert len(paths) > 60
+    for path in paths:
+        names = {name.split(".")[0] for name in imported(path.read_text())}
+        assert {name for name in names if name.startswith(("test_", "conftest"))} == set(), path
+
+
 MOST_LINES = 400
 
 

@@ -67,5 +67,6 @@ def test_smallest_that_fits() -> None:
         assert needed_bytes(YAHTZEE.partition(scales.pick(smallest))) <= megabytes << 20
         if smallest:
             assert needed_bytes(YAHTZEE.partition(scales.pick(smallest - 1))) > megabytes << 20
-    assert smallest_that_fits(YAHTZEE, scales, 1 << 20) is None
-    assert advise(YAHTZEE, scales, 1 << 20, 2) is None
+    scales = Scales(TWO)
+    assert smallest_that_fits(TWO, scales, 0) is None
+    assert advise(TWO, scales, 0, 2) is None

@@ -127,6 +127,7 @@ def test_how_many_subsets_there_are() -> None:
         assert sum(len(partition.members(cls)) for cls in partition.classes) == n_subsets
 
 
+@pytest.mark.program
 def test_table(tmp_path: Path) -> None:
     """As a job: the same bytes for any ranks and G, verified by the judge, and the opening at the end."""
     (tmp_path / "rules.toml").write_text(SMALL["plain"])
@@ -152,6 +153,7 @@ def test_table(tmp_path: Path) -> None:
     assert verdict.n_judged == len(table.store.partition.classes) - 1  # nothing is to be judged when the game is over
 
 
+@pytest.mark.program
 def test_keeping_the_frontier_alone(tmp_path: Path) -> None:
     """Classes that nothing to come reads are dropped, but for their digests; what is missing is computed again."""
     (tmp_path / "rules.toml").write_text(SMALL["plain"])
@@ -224,6 +226,7 @@ def test_a_stranger_finds_every_row(text: str, tmp_path: Path) -> None:
                 n_found += 1
 
 
+@pytest.mark.program
 def test_asking(tmp_path: Path) -> None:
     """A table of two players is asked, looked at and verified with the same commands."""
     rules = parse_rules(SMALL["plain"], "plain")
@@ -273,6 +276,7 @@ def test_questions_for_tables_of_one_player(tmp_path: Path) -> None:
     assert table.goal is None
 
 
+@pytest.mark.program
 def test_refusals() -> None:
     """States that do not come about in turn order have no value."""
     problem = Race(parse_rules(SMALL["plain"], "plain"))

@@ -63,6 +63,7 @@ def test_utilities_are_the_judge_s(name: str, goal: str, tmp_path: Path) -> None
     assert verdict.n_judged >= verdict.n_classes - 1
 
 
+@pytest.mark.program
 def test_goals_that_other_tables_know(tmp_path: Path) -> None:
     """To reach a score is MaxProb, the score itself is the expected score; a best reply wins more than it loses."""
     rules = load_rules("yacht")
@@ -140,6 +141,7 @@ def test_opponents_and_worth_of_one_s_own(tmp_path: Path) -> None:
         Job(rules="yacht", objective="utility", goal="beat:1", against=str(daring.path)).problem()
 
 
+@pytest.mark.program
 def test_as_a_job(tmp_path: Path) -> None:
     """The same bytes for any ranks and G; the worth is printed, and the table knows its goal."""
     rules = tmp_path / "rules.toml"
@@ -163,6 +165,7 @@ def test_as_a_job(tmp_path: Path) -> None:
     assert "score: say how many points there are so far" in command("value", "--store", tmp_path / "3").stderr
 
 
+@pytest.mark.program
 def test_scores_that_no_game_has(tmp_path: Path) -> None:
     """Exactly the scores that games have at a scorecard are answered; all others are refused with those around them."""
     rules = parse_rules(SMALL["free"], "free")
@@ -190,6 +193,7 @@ def test_every_job_file_makes_a_problem(path: Path) -> None:
     assert job.overridden({"rules": "yacht", "G": "auto"}).problem().element_names
 
 
+@pytest.mark.program
 def test_refusals(tmp_path: Path) -> None:
     """Goals that mean nothing are refused in one line."""
     flags = ["--objective", "utility", "--rules", "yacht", "--store", tmp_path]
