@@ -276,7 +276,6 @@ def test_questions_for_tables_of_one_player(tmp_path: Path) -> None:
     assert table.goal is None
 
 
-@pytest.mark.program
 def test_refusals() -> None:
     """States that do not come about in turn order have no value."""
     problem = Race(parse_rules(SMALL["plain"], "plain"))
