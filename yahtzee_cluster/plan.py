@@ -11,7 +11,7 @@ from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine.simulator import Costs
 from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.output import Parser, print_result, refuse_flags
-from yahtzee_cluster.runtime.configuration import add_flags, parse_count
+from yahtzee_cluster.runtime.flags import add_flags, parse_count
 from yahtzee_cluster.runtime.planner import as_json, as_text, calibrate, make_plan, make_scaling, plot, scaling_as_text
 
 PROGRAM = "python -m yahtzee_cluster.plan"

@@ -24,7 +24,7 @@ from yahtzee_cluster.runtime.signals import StopRequest
 from yahtzee_cluster.runtime.usage import Usage
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.errors import ReplacedError
-from yahtzee_cluster.storage.layout import SHARD
+from yahtzee_cluster.storage.paths import SHARD
 from yahtzee_cluster.storage.store import Store
 
 ALL = range(1 << len(TOWNS))

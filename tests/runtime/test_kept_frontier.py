@@ -24,7 +24,7 @@ from yahtzee_cluster.runtime.messages import Checked
 from yahtzee_cluster.storage.claim import Growth, claim
 from yahtzee_cluster.storage.errors import StoreRefusedError
 from yahtzee_cluster.storage.header import read_header
-from yahtzee_cluster.storage.layout import DROPPED, SHARD
+from yahtzee_cluster.storage.paths import DROPPED, SHARD
 from yahtzee_cluster.storage.store import Store
 
 

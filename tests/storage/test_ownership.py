@@ -23,8 +23,8 @@ from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.errors import DamagedError, ReplacedError, StoreError, StoreRefusedError
-from yahtzee_cluster.storage.layout import ASIDE, DROPPED, LOCK, SHARD
 from yahtzee_cluster.storage.lock import writer
+from yahtzee_cluster.storage.paths import ASIDE, DROPPED, LOCK, SHARD
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables import open_table
 

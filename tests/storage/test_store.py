@@ -46,8 +46,8 @@ from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.errors import DamagedError, StoreError, StoreRefusedError
 from yahtzee_cluster.storage.header import HEADER, Header, read_header
-from yahtzee_cluster.storage.layout import ASIDE, SHARD
 from yahtzee_cluster.storage.lock import writer
+from yahtzee_cluster.storage.paths import ASIDE, SHARD
 from yahtzee_cluster.storage.shard import CHUNK_VALUES, Shape, digest
 from yahtzee_cluster.storage.store import Store
 

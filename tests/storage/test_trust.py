@@ -38,8 +38,8 @@ from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.errors import DamagedError, ReplacedError, StoreError, StoreRefusedError
 from yahtzee_cluster.storage.header import read_header
-from yahtzee_cluster.storage.layout import ASIDE, SHARD
 from yahtzee_cluster.storage.lock import writer
+from yahtzee_cluster.storage.paths import ASIDE, SHARD
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.table import Table

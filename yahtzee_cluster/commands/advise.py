@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, replace
 from typing import Any
 
-from yahtzee_cluster.commands.flags import add_json, add_scorecard, count, scorecard
+from yahtzee_cluster.commands.shared import add_json, add_scorecard, count, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.notation import parse_dice
 from yahtzee_cluster.game.rules import load_rules

@@ -7,7 +7,7 @@ import json
 
 from yahtzee_cluster.analysis.comparison import facts, words
 from yahtzee_cluster.analysis.forward import compare
-from yahtzee_cluster.commands.flags import add_store, count
+from yahtzee_cluster.commands.shared import add_store, count
 from yahtzee_cluster.tables import open_table
 
 

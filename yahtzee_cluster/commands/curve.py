@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from yahtzee_cluster.commands.flags import add_store
+from yahtzee_cluster.commands.shared import add_store
 from yahtzee_cluster.tables import open_table
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from yahtzee_cluster.commands.flags import add_json, count
+from yahtzee_cluster.commands.shared import add_json, count
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rules import load_rules
 from yahtzee_cluster.play.duel import Standing, duel, simulated_duel

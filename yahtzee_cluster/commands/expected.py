@@ -6,7 +6,7 @@ import argparse
 import json
 from time import perf_counter
 
-from yahtzee_cluster.commands.flags import add_json
+from yahtzee_cluster.commands.shared import add_json
 from yahtzee_cluster.game.rules import load_rules
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.text import beside_published

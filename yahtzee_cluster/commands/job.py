@@ -17,7 +17,8 @@ from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
 from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of
 from yahtzee_cluster.play.strategies import EXPECTED, common_rules, parse_strategy
-from yahtzee_cluster.runtime.configuration import KEEP, MAX_THREADS, Computation, parse_bytes, parse_count
+from yahtzee_cluster.runtime.configuration import KEEP, MAX_THREADS, Computation, parse_bytes
+from yahtzee_cluster.runtime.flags import parse_count
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables import table_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from yahtzee_cluster.analysis.findings import find
 from yahtzee_cluster.analysis.report import prepare, write
-from yahtzee_cluster.commands.flags import count
+from yahtzee_cluster.commands.shared import count
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.tables import open_table
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, fields
 from math import ceil
 from pathlib import Path
 
-from yahtzee_cluster.commands.flags import count
 from yahtzee_cluster.commands.job import Job
+from yahtzee_cluster.commands.shared import count
 from yahtzee_cluster.engine.simulator import FIXED_BYTES, simulate
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT, is_there

@@ -9,7 +9,7 @@ from typing import Any
 
 from yahtzee_cluster.analysis.forward import play_for, play_for_mean
 from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile, statistics
-from yahtzee_cluster.commands.flags import add_json, add_scorecard, count, scorecard
+from yahtzee_cluster.commands.shared import add_json, add_scorecard, count, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.rules import load_rules

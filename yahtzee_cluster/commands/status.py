@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from yahtzee_cluster.commands.flags import add_store
+from yahtzee_cluster.commands.shared import add_store
 from yahtzee_cluster.storage.header import read_header
 from yahtzee_cluster.storage.lock import writer
 from yahtzee_cluster.tables import open_table

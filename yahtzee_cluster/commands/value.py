@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from yahtzee_cluster.commands.flags import add_scorecard, add_store, answer, count, lead, scorecard
+from yahtzee_cluster.commands.shared import add_scorecard, add_store, answer, count, lead, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.output import refuse_flags

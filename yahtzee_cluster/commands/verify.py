@@ -6,7 +6,7 @@ import argparse
 import json
 from dataclasses import asdict
 
-from yahtzee_cluster.commands.flags import add_store, count
+from yahtzee_cluster.commands.shared import add_store, count
 from yahtzee_cluster.tables import open_table
 
 

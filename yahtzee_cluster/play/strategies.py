@@ -13,7 +13,8 @@ from yahtzee_cluster.fields import is_there, whole_number
 from yahtzee_cluster.game.rules import Rules, load_rules
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.play.monte_carlo import Seat
-from yahtzee_cluster.play.policies import ByTable, ForTheChance, ForTheMean, Perfectly
+from yahtzee_cluster.play.policies import ByTable, ForTheMean
+from yahtzee_cluster.play.several_players import ForTheChance, Perfectly
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.probabilities import StrategyTable
 from yahtzee_cluster.tables.race import RaceTable

@@ -19,12 +19,11 @@ from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.output import Parser, open_streams, print_result
 from yahtzee_cluster.runtime.backend import Backend
 from yahtzee_cluster.runtime.computing import compute
-from yahtzee_cluster.runtime.configuration import Computation, add_cache, add_flags, parse_bytes, parse_count
+from yahtzee_cluster.runtime.configuration import Computation, parse_bytes
 from yahtzee_cluster.runtime.coordinator import Coordinator
-from yahtzee_cluster.runtime.disk import DISK_TIMEOUT_S
 from yahtzee_cluster.runtime.environment import launched_ranks
 from yahtzee_cluster.runtime.executor import Executor
-from yahtzee_cluster.runtime.heartbeat import LEASE_S
+from yahtzee_cluster.runtime.flags import add_cache, make_parser
 from yahtzee_cluster.runtime.messages import Setup
 from yahtzee_cluster.runtime.mpi import MASTER, Ranks, UnreachableError, finalize, is_finalized, library_version, world
 from yahtzee_cluster.runtime.planner import as_text, make_plan
@@ -41,7 +40,6 @@ from yahtzee_cluster.storage.verification import verify
 log = logging.getLogger("yahtzee_cluster")
 
 STARTED = time.perf_counter()
-GRACE_S = 30.0
 FORWARDED_S = 0.5
 """Delay before an abort: launchers forward the output of ranks, and may lose what they have not read by then."""
 
@@ -116,7 +114,8 @@ def _execute(
 ) -> str | int:
     """Execute the command line; return the text to print, or an exit code."""
     try:
-        options = _parser(command).parse_args(arguments)
+        parser = make_parser(command.kind, command.program, command.example, complete=command.complete)
+        options = parser.parse_args(arguments)
         request.grace_s = options.grace
         asked = command.kind.of(options)
         if command.complete and options.plan is not None:
@@ -184,49 +183,3 @@ def _abort(comm: Ranks, code: int) -> int:
 def _refuse(command: Command, error: YahtzeeClusterError) -> int:
     print(f"{command.program}: {error}", file=sys.stderr)
     return error.exit_code
-
-
-# ----------------------------------------------------------------------------------------- the command line
-
-
-def _parser(command: Command) -> Parser:
-    parser = Parser(
-        prog=command.program,
-        description="Compute a table, alone or behind mpirun: rank 0 schedules, the others compute. "
-        "To resume an interrupted run, give the same command again.",
-        epilog=f"Example: {command.example}. "
-        "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 75 stopped on request (the same command resumes).",
-    )
-    add_flags(parser, command.kind)
-    if command.complete:
-        parser.add_argument(
-            "--plan", type=parse_count, metavar="RANKS", help="print a forecast for this number of ranks, and exit"
-        )
-        parser.add_argument("--verify", action="store_true", help="verify every byte of the table, and exit")
-    parser.add_argument(
-        "--grace",
-        type=parse_count,
-        default=GRACE_S,
-        metavar="SECONDS",
-        help="after SIGTERM, SIGINT or SIGUSR1, the time in which classes in progress may still be committed "
-        f"(default: {GRACE_S:g})",
-    )
-    parser.add_argument(
-        "--lease",
-        type=parse_count,
-        default=LEASE_S,
-        metavar="SECONDS",
-        help="the time without a heartbeat after which a rank counts as lost; the others continue without it if the "
-        f"launcher permits (default: {LEASE_S:g})",
-    )
-    parser.add_argument(
-        "--disk-timeout",
-        type=parse_count,
-        default=DISK_TIMEOUT_S,
-        metavar="SECONDS",
-        help="the time that a call to the disk, or to its server, may take before the run ends "
-        f"(default: {DISK_TIMEOUT_S})",
-    )
-    parser.add_argument("--anonymous", action="store_true", help="record neither host nor versions in the table")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    return parser

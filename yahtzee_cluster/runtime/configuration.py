@@ -11,18 +11,16 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from yahtzee_cluster import __version__
 from yahtzee_cluster.engine.fixed_set import MOST_CLASSES, Scales, needed_bytes, smallest_that_fits
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.schedule import Schedule
 from yahtzee_cluster.engine.simulator import advise
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.fields import MAX_COUNT, whole_number
+from yahtzee_cluster.fields import whole_number
 from yahtzee_cluster.storage.claim import table_path
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.text import as_cache_size, short, shown
@@ -152,58 +150,3 @@ def _named(text: str, names: tuple[str, ...]) -> int:
             raise UsageError(f"G: {name} is named twice")
         fixed |= 1 << names.index(name)
     return fixed
-
-
-# ---------------------------------------------------------------------------------------- the command line
-
-
-def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
-    """Add the flags of a computation to a parser."""
-    default = kind.__dataclass_fields__
-    add = parser.add_argument
-    add("--version", action="version", version=__version__)
-    kind.add_flags(parser)
-    add(
-        "--G",
-        metavar="N|NAMES|auto",
-        help="the fixed set that partitions the table into classes: its size, or its elements separated by commas "
-        f"(default: {AUTO}, the size with the shortest run)",
-    )
-    add_cache(parser)
-    add(
-        "--threads",
-        type=partial(parse_count, most=MAX_THREADS),
-        metavar="N",
-        help=f"cores used by each worker (default: {default['threads'].default})",
-    )
-    add(
-        "--keep",
-        choices=KEEP,
-        help="what to keep on disk: all classes, or only the frontier, those still to be read; of dropped classes "
-        "the digests stay, and in the end only the last class is left (default: all)",
-    )
-    add("--store", metavar="DIR", help="directory of the table (default: one under ./runs)")
-
-
-def add_cache(parser: argparse.ArgumentParser) -> None:
-    """Add --cache, the one flag that may differ between ranks."""
-    default = Computation.__dataclass_fields__["cache"].default
-    parser.add_argument(
-        "--cache", type=_size, metavar="SIZE", help=f"size of the cache of each rank (default: {default})"
-    )
-
-
-def parse_count(text: str, most: int = MAX_COUNT) -> int:
-    """Parse the value of a flag that takes a whole number from 1 on."""
-    count = whole_number(text)
-    if count is None or not 1 <= count <= most:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {most}, found {shown(text)}")
-    return count
-
-
-def _size(text: str) -> str:
-    try:
-        parse_bytes(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    return text

@@ -20,8 +20,8 @@ from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.storage.errors import StoreError, StoreRefusedError
 from yahtzee_cluster.storage.files import created, make_durable, names_in, open_below
 from yahtzee_cluster.storage.header import check_same_table, first_metadata, group_metadata, read_header, refuse_links
-from yahtzee_cluster.storage.layout import ASIDE, CLASSES, INDEX, LOCK, METADATA
 from yahtzee_cluster.storage.lock import describe_this_run, locked
+from yahtzee_cluster.storage.paths import ASIDE, CLASSES, INDEX, LOCK, METADATA
 from yahtzee_cluster.storage.run_directory import RunDirectory
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.text import printable, short

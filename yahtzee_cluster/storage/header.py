@@ -13,7 +13,7 @@ from typing import Any
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.storage.errors import StoreError, StoreRefusedError
 from yahtzee_cluster.storage.files import MAX_METADATA_BYTES, content
-from yahtzee_cluster.storage.layout import EVERYTHING, METADATA
+from yahtzee_cluster.storage.paths import EVERYTHING, METADATA
 from yahtzee_cluster.text import names_in, short, shown
 
 FORMAT = 2

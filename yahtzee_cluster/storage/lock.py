@@ -15,7 +15,7 @@ from typing import IO
 
 from yahtzee_cluster.storage.errors import StoreError, StoreRefusedError
 from yahtzee_cluster.storage.files import open_below, open_plain, opened, opened_below
-from yahtzee_cluster.storage.layout import LOCK
+from yahtzee_cluster.storage.paths import LOCK
 from yahtzee_cluster.text import printable
 
 LOCK_TRIES = 3

@@ -21,8 +21,8 @@ from typing import IO
 
 from yahtzee_cluster.storage.errors import ReplacedError, StoreRefusedError
 from yahtzee_cluster.storage.files import names_in, open_below, open_folder
-from yahtzee_cluster.storage.layout import ASIDE, CLASSES, DEAD, INDEX, LOCK, METADATA
 from yahtzee_cluster.storage.lock import is_held, names_run
+from yahtzee_cluster.storage.paths import ASIDE, CLASSES, DEAD, INDEX, LOCK, METADATA
 
 log = logging.getLogger(__name__)
 

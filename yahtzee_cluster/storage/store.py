@@ -29,7 +29,7 @@ from yahtzee_cluster.engine.recurrence import Block, Recurrence
 from yahtzee_cluster.storage.errors import DamagedError, DroppedError, ReplacedError, StoreError
 from yahtzee_cluster.storage.files import content_of, created, open_below, open_folder, open_plain, opened_below
 from yahtzee_cluster.storage.header import read_header, table_key
-from yahtzee_cluster.storage.layout import CLASSES, DROPPED, METADATA, SHARD
+from yahtzee_cluster.storage.paths import CLASSES, DROPPED, METADATA, SHARD
 from yahtzee_cluster.storage.run_directory import RunDirectory, discard
 from yahtzee_cluster.storage.shard import Memory, Shape, digest, new_values
 
