@@ -34,7 +34,7 @@ slurm: ## unpack Debian's Slurm into .slurm, for the tests; needs no root
 	@tools/slurm-here.sh
 
 quick: setup ## run the tests of the engine, the game, the kernels and the objectives that start no program (a minute)
-	@$(BIN)/python -m pytest -n 2 -q -m "not witness and not program" \
+	@$(BIN)/python -m pytest -n 2 -q -m "not witness and not whole and not program" \
 		tests/engine tests/game tests/kernels tests/objectives tests/test_layout.py
 
 test: setup ## run all tests, two at a time (a quarter of an hour, 3 GB of temporary files), with a real Slurm where there can be one

@@ -49,7 +49,12 @@ def card(rules: Rules, anchor: Anchor) -> tuple[int, int, bool]:
 
 
 @pytest.mark.parametrize(
-    ("text", "n_sampled"), [(TWO_BOXES, 50), (BONUS, 50), (SMALL["plain"], 10)], ids=["two-boxes", "bonus", "plain"]
+    ("text", "n_sampled"),
+    [
+        pytest.param(TWO_BOXES, 50, id="two-boxes", marks=pytest.mark.whole),
+        pytest.param(BONUS, 50, id="bonus"),
+        pytest.param(SMALL["plain"], 10, id="plain", marks=pytest.mark.whole),
+    ],
 )
 def test_races_are_the_judge_s(text: str, n_sampled: int) -> None:
     """In sampled states, the opening among them, value and chance of a win are what trying out everything finds."""
