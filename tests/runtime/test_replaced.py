@@ -135,17 +135,17 @@ def test_a_run_whose_table_is_replaced(launcher: list[str], references: Path, tm
 SLOW_TO_BEGIN = """
 import sys, time
 from yahtzee_cluster import run
-from yahtzee_cluster.storage import store
+from yahtzee_cluster.storage import claim
 from yahtzee_cluster.runtime import command
 
-columns = store._index_columns
+columns = claim._index_columns
 
 def slow_columns(*arguments):
-    print("slow", file=sys.stderr, flush=True)
+    print("slow", 4, file=sys.stderr, flush=True)
     time.sleep(4)
     return columns(*arguments)
 
-store._index_columns = slow_columns
+claim._index_columns = slow_columns
 command.run(run.COMMAND)
 """
 
@@ -208,7 +208,7 @@ from yahtzee_cluster.runtime.supervisor import supervised
 
 def main(note):
     note.identify("somebody")
-    note.order(Path(sys.argv[1]))
+    note.set_tombstone(Path(sys.argv[1]))
     os.kill(os.getpid(), signal.SIGKILL)
 
 supervised(main)

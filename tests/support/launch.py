@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -168,7 +169,7 @@ class Job:
 
     def is_slow(self) -> bool:
         """Whether a job made by `slow` has come to a class that takes longer."""
-        return "slow" in self.stderr.read_text()
+        return re.search(r"^slow \d+$", self.stderr.read_text(), re.MULTILINE) is not None
 
     def end(self, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
         """Wait for its end."""
