@@ -32,6 +32,7 @@ def test_campaign() -> None:
     result = subprocess.run(
         [sys.executable, str(CAMPAIGN), *flags], capture_output=True, text=True, timeout=600, check=False
     )
+    assert result.stdout, result.stderr
     report = json.loads(result.stdout)
     assert (report["lost"], result.returncode) == ("", 0)
     assert set(report["injected"]) == {*LIVE, *AT_REST}

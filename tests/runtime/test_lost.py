@@ -133,18 +133,37 @@ def test_without_any_worker(tmp_path: Path) -> None:
     the_rest_is_computed(3, table)
 
 
+FREEZES_AT_THE_END = """
+import os, signal, sys
+from yahtzee_cluster import run
+from yahtzee_cluster.runtime import command
+from yahtzee_cluster.runtime.coordinator import Coordinator
+from yahtzee_cluster.runtime.worker_loop import MasterLink
+
+frozen, leave, dismiss = int(sys.argv.pop(1)), MasterLink.leave, Coordinator.dismiss
+
+def freezing(end):
+    def freeze(self, *arguments):
+        if self._comm.rank == frozen:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return end(self, *arguments)
+    return freeze
+
+MasterLink.leave, Coordinator.dismiss = freezing(leave), freezing(dismiss)
+command.run(run.COMMAND)
+"""
+
+
 @needs_hydra
 @pytest.mark.parametrize(("rank", "code"), [(0, 1), (1, 0)])
 def test_frozen_at_the_end(rank: int, code: int, tmp_path: Path) -> None:
     """A rank that freezes when all is done keeps nobody waiting for longer than the lease."""
     table = tmp_path / "table"
-    with started([MPIRUN, "-n", "3", sys.executable, *YAHT, "--store", table, "--lease", "2"]) as job:
-        ranks: dict[int, int] = {}
-        job.wait_until(lambda: bool(ranks.update(job.ranks)) or n_classes(table) >= 30)
-        job.wait_until(lambda: n_classes(table) == 512)
-        signal_to(ranks[rank], signal.SIGSTOP)
-        result = job.end(20)
+    program = [sys.executable, "-c", FREEZES_AT_THE_END, rank, *YAHT[2:], "--store", table, "--lease", "2"]
+    with started([MPIRUN, "-n", "3", *program]) as job:
+        result = job.end(60)
     assert result.returncode == code, result.stderr
+    assert n_classes(table) == 512
     assert finished(2, table)["table_sha256"] == YAHT_SHA256
 
 
