@@ -26,7 +26,7 @@ from pathlib import Path
 from random import Random
 
 from beowulf import MAPPED
-from launch import MPIRUN, Job, is_there, signal_to, started
+from launch import MPIRUN, Job, descendants, is_there, signal_to, started
 
 PROGRAM = "yahtzee_cluster.run: "
 INSIDE = "--inside"
@@ -116,13 +116,24 @@ class Campaign:
         launcher = [MPIRUN, "-n", n_ranks] if n_ranks > 1 else []
         return [*launcher, sys.executable, "-m", "yahtzee_cluster.run", *flags, "--json"]
 
+    def end(self, job: Job, kind: str) -> subprocess.CompletedProcess[str]:
+        """Wait for the end of a job; a rank that was frozen inside MPI_Finalize is woken, as a person has to do."""
+        try:
+            return job.end(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            finished = self.reference_names <= set(self.right()) | self.ruined
+            insist("frozen" in kind and finished, f"after {kind}, the job does not end")
+            for pid in descendants(job.pid):
+                signal_to(pid, signal.SIGCONT)
+            return job.end(PATIENCE_S)
+
     def run(self, disturb: Callable[[Job], str] | None = None) -> int:
         """Give the command, with somebody to disturb it; make sure of all that was promised; return the exit code."""
         before = self.right()
         self.n_commands += 1
         with started(self.command()) as job:
             kind = disturb(job) if disturb else ""
-            result = job.end(PATIENCE_S)
+            result = self.end(job, kind)
             self.gone()
         self.restore()
         unharmed = set(before) - self.ruined
