@@ -16,7 +16,7 @@ PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/game/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
-.PHONY: help setup run slurm quick test check lint types checked-kernels bench balance torture nfs format clean
+.PHONY: help setup run slurm quick test check lint types docs checked-kernels bench balance wheels torture nfs format clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
@@ -44,13 +44,16 @@ test: setup ## run all tests, two at a time (a quarter of an hour, 3 GB of tempo
 check: ## run what CI runs: linters, types, checked kernels, tests (twenty minutes)
 	@.ci/run
 
-lint: setup
+lint: setup docs ## run the formatter, the linters and the build of the documentation; change nothing (ten seconds)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@PATH="$(BIN):$$PATH" cython-lint kernels
 	@$(BIN)/shellcheck slurm/*.sh tools/*.sh .ci/run
 
-types: setup
+docs: setup ## build the documentation as a site, build/site/index.html (seconds)
+	@$(BIN)/sphinx-build --quiet --write-all --fail-on-warning --keep-going -c docs --doctree-dir build/doctrees . build/site
+
+types: setup ## check the types with mypy (a minute)
 	@$(BIN)/mypy
 
 checked-kernels: checked-sanitize checked-debug
@@ -62,6 +65,9 @@ bench: setup ## measure kernels, jobs and duels and print JSON lines (a quarter 
 
 balance: setup ## compare orders and fixed sets by how busy they keep workers; draw it (half an hour)
 	@$(PERMITTED) $(BIN)/python benchmarks/balance.py
+
+wheels: setup ## build a manylinux wheel in dist/ for each Python from 3.11 on that is here, and try it in an empty environment
+	@tools/wheels.sh
 
 torture: setup ## disturb real runs at random moments, cut the power under others, SEED=… FAULTS=… RUNS=… CUTS=… (40 minutes, 1 GB of memory)
 	@$(BIN)/python tests/support/campaign.py --seed $(SEED) --faults $(FAULTS) --runs $(RUNS)

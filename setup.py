@@ -20,7 +20,8 @@ from setuptools.errors import CCompilerError, ExecError, PlatformError
 ROOT = Path(__file__).resolve().parent
 MODE = os.environ.get("YAHTZEE_CLUSTER_BUILD", "release")
 GENERATED = Path("build") / "generated"
-KERNELS = ("turn", "uppers", "needs", "flow", "race", "rollout")
+KERNELS = ("turn", "uppers", "needs", "flow", "race", "rollout", "sha256")
+WITH_C = {"turn", "sha256"}
 MODES = {
     "release": ["-O3"],
     "debug": ["-O1", "-g", "-Werror", "-DYC_DEBUG"],
@@ -38,14 +39,20 @@ if MODE not in MODES:
 
 
 def extension(name: str) -> Extension:
-    """One Cython module; the turn itself is C behind the first of them."""
+    """One Cython module; those in WITH_C have C of the same name behind them."""
     # No instruction is ever fused or reordered: every machine computes the same bits.
     flags = [*MODES[MODE], "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused-function", "-fno-var-tracking"]
     return Extension(
         f"yahtzee_cluster.kernels.{name}",
-        [f"yahtzee_cluster/kernels/{name}.pyx", *(["kernels/turn.c"] if name == "turn" else [])],
+        [f"yahtzee_cluster/kernels/{name}.pyx", *([f"kernels/{name}.c"] if name in WITH_C else [])],
         include_dirs=["kernels", str(GENERATED)],
-        depends=["kernels/turn.h", "kernels/turn_body.h", "kernels/lattice.py", "yahtzee_cluster/game/dice.py"],
+        depends=[
+            "kernels/turn.h",
+            "kernels/turn_body.h",
+            "kernels/sha256.h",
+            "kernels/lattice.py",
+            "yahtzee_cluster/game/dice.py",
+        ],
         extra_compile_args=flags,
         extra_link_args=[flag for flag in flags if flag.startswith("-fsanitize")],
     )
@@ -81,8 +88,12 @@ setup(
     packages=find_namespace_packages(include=["yahtzee_cluster", "yahtzee_cluster.*"]),
     package_data={
         "yahtzee_cluster": ["py.typed"],
+        "yahtzee_cluster.analysis": ["page.css", "page.js"],
         "yahtzee_cluster.kernels": ["*.pyi"],
         "yahtzee_cluster.game.presets": ["*.toml"],
+        "yahtzee_cluster.jobs": ["*.toml"],
+        "yahtzee_cluster.slurm": ["*.sh"],
+        "yahtzee_cluster.examples": ["tsplib/*.tsp"],
     },
     ext_modules=cythonize(  # type: ignore[no-untyped-call]
         [extension(name) for name in KERNELS],

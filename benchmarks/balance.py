@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import numpy as np
 from formulas import most_busy
 from numpy.typing import NDArray
 
-from yahtzee_cluster.engine.fixed_set import Scales
+from yahtzee_cluster.engine.fixed_set import FixedSetSearch
 from yahtzee_cluster.engine.partition import ClassId, Partition, Subsets
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.engine.schedule import Committed, Drop, Event, Instruction, Schedule, Solved
@@ -42,8 +42,12 @@ MUCH = 1 << 50
 """A cache in which everything has room."""
 APART = 1e15
 """Two classes whose ranks differ by so much never count as equal."""
-COMPUTING_ONLY = Costs(
-    subset_s=0, class_s=0, commit_s=0, disk_read_bytes_per_s=float("inf"), disk_write_bytes_per_s=float("inf")
+WITH_A_DISK = Costs(value_s=128e-9, subset_s=30e-6, start_s=0, read_s=0, write_s=0)
+"""As for the main job, with one disk for all workers."""
+COMPUTING_ONLY = replace(
+    WITH_A_DISK,
+    **dict.fromkeys(("subset_s", "class_s", "commit_s"), 0.0),
+    **dict.fromkeys(("disk_read_bytes_per_s", "disk_write_bytes_per_s"), float("inf")),
 )
 
 
@@ -78,7 +82,7 @@ SMALL = Scale("yacht", 60, 3, 5, (1, 3, 31), (1, 3, 31), (3,), 0.5, 1)
 
 
 class Balanced(Schedule):
-    """The program's own: the longest remaining chain first. Who sleeps needs no core."""
+    """The program's own: the longest remaining chain first. A sleeping worker needs no core."""
 
     def _room(self, host: str) -> int:  # noqa: ARG002
         return len(self.host)
@@ -106,7 +110,7 @@ class LayerByLayer(Balanced):
 
 
 class NothingKept(Balanced):
-    """Whoever has computed a class forgets it, and all that was read for it; and nothing is loaded in advance."""
+    """A worker forgets a class that it has computed, and all that was read for it; nothing is preloaded."""
 
     def handle(self, event: Event) -> list[Instruction]:
         """Take note of what happened; have everything dropped before anything new is begun."""
@@ -219,7 +223,7 @@ class Ordered(Computation):
         return {"order": self.order}
 
     def schedule(self, partition: Partition, done: Collection[ClassId]) -> Schedule:
-        """Who computes what, and when, in this order."""
+        """The worker, the start and the end of every class, in this order."""
         return ORDERS[self.order](partition, done)
 
 
@@ -233,16 +237,16 @@ def report(benchmark: str, **figures: object) -> None:
 
 def bench_sizes(problem: MaxProb, n_sizes: int, workers: Sequence[int]) -> list[tuple[float, float]]:
     """Fixed sets of so many sizes, without and with a disk; whom each keeps busy, in the plain model and in truth."""
-    scales, found = Scales(problem), []
+    search, found = FixedSetSearch(problem), []
     for n_fixed in range(n_sizes):
-        partition, weight = problem.partition(scales.pick(n_fixed)), scales.weigh(scales.pick(n_fixed))
-        busy = scales.n_values / weight.chain
-        found.append((most_busy(scales.n_elements, n_fixed), busy))
-        for costs, name in ((COMPUTING_ONLY, "computing only"), (Costs(), "with a disk")):
+        partition, figures = problem.partition(search.pick(n_fixed)), search.costs(search.pick(n_fixed))
+        busy = search.n_values / figures.chain
+        found.append((most_busy(search.n_elements, n_fixed), busy))
+        for costs, name in ((COMPUTING_ONLY, "computing only"), (WITH_A_DISK, "with a disk")):
             shares = [round(simulate(partition, n, MUCH, costs).efficiency, 4) for n in workers]
             report(
-                "sizes", G=n_fixed, classes=weight.n_classes, mb=round(8 * weight.held / 2**20, 1),
-                reads=round(weight.read / scales.n_values, 3), busy=round(busy, 2), costs=name, workers=workers,
+                "sizes", G=n_fixed, classes=figures.n_classes, mb=round(8 * figures.held / 2**20, 1),
+                reads=round(figures.read / search.n_values, 3), busy=round(busy, 2), costs=name, workers=workers,
                 efficiency=shares,
             )  # fmt: skip
     return found
@@ -250,7 +254,7 @@ def bench_sizes(problem: MaxProb, n_sizes: int, workers: Sequence[int]) -> list[
 
 def bench_orders(problem: MaxProb, n_fixed: int, workers: Sequence[int]) -> dict[str, list[float]]:
     """All orders in simulation, with nothing but computing to do; the efficiency of each."""
-    partition = problem.partition(Scales(problem).pick(n_fixed))
+    partition = problem.partition(FixedSetSearch(problem).pick(n_fixed))
     found: dict[str, list[float]] = {}
     for name, order in ORDERS.items():
         for n in workers:
@@ -262,10 +266,10 @@ def bench_orders(problem: MaxProb, n_fixed: int, workers: Sequence[int]) -> dict
 
 def bench_sets(problem: MaxProb, n_fixed: int) -> list[tuple[float, float]]:
     """All fixed sets of one size: the memory that each takes at once, in MB, and how many workers it keeps busy."""
-    scales, names = Scales(problem), problem.element_names
-    weights = {chosen: scales.weigh(sum(1 << a for a in chosen)) for chosen in combinations(range(len(names)), n_fixed)}
-    found = {chosen: (8 * weight.held / 2**20, scales.n_values / weight.chain) for chosen, weight in weights.items()}
-    picked = tuple(a for a in range(len(names)) if scales.pick(n_fixed) >> a & 1)
+    search, names = FixedSetSearch(problem), problem.element_names
+    weights = {chosen: search.costs(sum(1 << a for a in chosen)) for chosen in combinations(range(len(names)), n_fixed)}
+    found = {chosen: (8 * figures.held / 2**20, search.n_values / figures.chain) for chosen, figures in weights.items()}
+    picked = tuple(a for a in range(len(names)) if search.pick(n_fixed) >> a & 1)
     for name, chosen in {
         "least memory": min(found, key=lambda chosen: found[chosen][0]),
         "most memory": max(found, key=lambda chosen: found[chosen][0]),

@@ -14,7 +14,8 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -23,7 +24,9 @@ from typing import Any
 import numpy as np
 
 from yahtzee_cluster.analysis.forward import compare, play_for, play_for_mean
+from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine.recurrence import Block
+from yahtzee_cluster.engine.simulator import Forecast, simulate
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import load_rules, preset_names
@@ -33,12 +36,15 @@ from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.play.duel import simulated_duel
 from yahtzee_cluster.play.strategies import parse_strategy
+from yahtzee_cluster.runtime.configuration import fixed_set
+from yahtzee_cluster.runtime.costs import costs_of
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.table import Table
 
 LANES = 8
 RUNS = Path("runs")
 """Tables of gigabytes lie where Git does not look, as those of any run."""
+JOBS = [path.stem for path in sorted(Path("jobs").glob("*.toml")) if path.stem != "two-player-yaht"]
 WITNESS = {"yahtzee": "american", "yatzy": "yatzy-scandinavian"}
 """Rule sets that the independent solver has too, and what it calls them."""
 
@@ -128,15 +134,30 @@ def bench_job(target: int, kernel_s: float) -> None:
     )  # fmt: skip
 
 
-def bench_answers() -> None:
-    """What the other tables cost, and games played forward by one of them."""
+def bench_forecasts(names: Sequence[str]) -> None:
+    """What the planner says of a job, beside what the job takes; and games played forward by one of the tables."""
     few = len(os.sched_getaffinity(0)) + 1
-    for name in ("distribution", "approx", "scores", "beat-one", "two-player-yacht"):
+    for name in names:
         with tempfile.TemporaryDirectory(dir=RUNS) as directory:
-            frontier = ["--keep", "frontier"] if name == "two-player-yacht" else []
-            report(name, **run_job(few, ["--job", f"jobs/{name}.toml", "--store", directory, "--json", *frontier]))
+            forecast = forecast_of(name, few, directory)
+            frontier = ["--keep", "frontier"] if name.startswith("two-player") else []
+            summary = run_job(few, ["--job", f"jobs/{name}.toml", "--store", directory, "--json", *frontier])
             if name == "scores":
                 bench_games(open_table(directory))
+        report(
+            name, **summary, forecast_s=round(forecast.makespan_s, 2), forecast_kernel_s=round(forecast.computing_s, 2),
+            forecast_to_elapsed=round(forecast.makespan_s / summary["elapsed_s"], 2),
+            forecast_to_kernel=round(forecast.computing_s / summary["kernel_s"], 2), load=os.getloadavg()[0],
+        )  # fmt: skip
+
+
+def forecast_of(name: str, n_ranks: int, directory: str) -> Forecast:
+    """Forecast for a job, with costs measured now."""
+    job = replace(Job.read(f"jobs/{name}.toml"), store=directory)
+    problem = job.problem()
+    partition = problem.partition(fixed_set(job, problem, n_ranks - 1))
+    costs = costs_of(job, problem, anew=True).costs
+    return simulate(partition, n_ranks - 1, job.cache_bytes, costs, job.threads)
 
 
 def bench_duels() -> None:
@@ -175,8 +196,19 @@ def main() -> None:
     """Run all benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", type=int, default=800, help="highest need of the MaxProb table (default: 800)")
+    parser.add_argument(
+        "--jobs",
+        nargs="*",
+        default=JOBS,
+        metavar="NAME",
+        help="jobs to plan and to run (default: all under jobs/ but two-player-yaht, which takes ten minutes)",
+    )
+    parser.add_argument("--forecasts", action="store_true", help="measure nothing but these jobs and their forecasts")
     options = parser.parse_args()
     RUNS.mkdir(exist_ok=True)
+    if options.forecasts:
+        bench_forecasts(options.jobs)
+        return
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     report("machine", cpu=cpu_model(), python=platform.python_version(), isas=instruction_sets(), load=os.getloadavg())
@@ -187,7 +219,7 @@ def main() -> None:
         bench_turn(min(options.target, 40), isa)
     os.sched_setaffinity(0, cores)
     bench_job(options.target, kernel_s)
-    bench_answers()
+    bench_forecasts(options.jobs)
     bench_duels()
 
 

@@ -43,9 +43,10 @@ class Tours(yc.Recurrence):
         """What the entries depend on."""
         return {"problem": "tours", "name": self.name, "distances": self.distances}
 
-    def sizes(self, subsets: yc.Subsets) -> NDArray[np.int64]:
+    @property
+    def layer_sizes(self) -> Sequence[int]:
         """One entry for each city of a set, in their order; for no city at all a single one."""
-        return np.maximum(np.bitwise_count(subsets).astype(np.int64), 1)
+        return [1, *range(1, len(self.distances))]
 
     @cached_property
     def _between(self) -> tuple[Values, Values]:
@@ -103,8 +104,7 @@ def shortest(problem: Tours, store: yc.Store) -> tuple[int, list[int]]:
     left, last, tour, length = (1 << n) - 1, 0, [1], 0
     while left:
         here = cities(np.array([left]), left.bit_count())[0]
-        at = store.start(left)
-        ways = store.row(store.partition.class_of(left), at, at + len(here))
+        ways = store[left]
         ways += [problem.distances[city + 1][last] for city in here.tolist()]
         best = int(np.argmin(ways))
         length = length or round(float(ways[best]))

@@ -125,8 +125,8 @@ cdef class Flow:
                         continue
                     self.decider.decide(free, chip)
                     if self.comparing:
-                        turn.run.weigh(&turn.program, &turn.criteria, &turn.scratch, 0, self.layout.n_lanes[free],
-                                       &self.weighed_by_mean[0])
+                        turn.run.keep_values(&turn.program, &turn.criteria, &turn.scratch, 0, self.layout.n_lanes[free],
+                                             &self.weighed_by_mean[0])
                     if self.player is not None:
                         self.player.open_card(turn, free, chip)
                     for lane in range(self.layout.n_lanes[free]):
@@ -166,7 +166,8 @@ cdef class Flow:
             if self.comparing or not self.by_mean:
                 self.player.decide(turn, self.target - high, n, &self.decided[0])
             if self.comparing and self.by_mean:
-                turn.run.weigh(&turn.program, &turn.criteria, &turn.scratch, self.target - high, n, &self.weighed[0])
+                turn.run.keep_values(&turn.program, &turn.criteria, &turn.scratch, self.target - high, n,
+                                     &self.weighed[0])
             turn.run.spread(&turn.program, &turn.tables, &self.weights[0], &turn.scratch, n,
                             &self.decided_by_mean[0] if self.by_mean else &self.decided[0], 1 if self.by_mean else n,
                             &self.arrived[0], &self.rolls[0] if self.comparing else NULL)

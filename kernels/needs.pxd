@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from yahtzee_cluster.kernels.turn cimport Turn, yc_guess
+from yahtzee_cluster.kernels.turn cimport Turn, yc_heuristic
 from yahtzee_cluster.kernels.uppers cimport Decider, Layout
 
 
@@ -48,4 +48,4 @@ cdef class Approximated(Player):
     cdef double[:, :, :, ::1] weighed
     cdef double[:, :, ::1] keeps
     cdef double[:, ::1] outcomes
-    cdef yc_guess guess
+    cdef yc_heuristic heuristic

@@ -213,16 +213,16 @@ cdef class Approximated(Player):
         self.outcomes = np.empty((3, turn.n_outcomes))
         cdef int stage
         for stage in range(2):
-            self.guess.keep_start[stage] = &self.keeps[0, stage, 0]
-            self.guess.keep_slope[stage] = &self.keeps[1, stage, 0]
-        self.guess.outcome_start = &self.outcomes[0, 0]
-        self.guess.outcome_slope = &self.outcomes[1, 0]
-        self.guess.sure = &self.outcomes[2, 0]
+            self.heuristic.keep_start[stage] = &self.keeps[0, stage, 0]
+            self.heuristic.keep_slope[stage] = &self.keeps[1, stage, 0]
+        self.heuristic.outcome_start = &self.outcomes[0, 0]
+        self.heuristic.outcome_slope = &self.outcomes[1, 0]
+        self.heuristic.sure = &self.outcomes[2, 0]
 
     cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
         self.decider.look_up(free, chip)
-        turn.run.weigh(&turn.program, &turn.criteria, &turn.scratch, 0, self.layout.n_lanes[free],
-                       &self.weighed[0, 0, 0, 0])
+        turn.run.keep_values(&turn.program, &turn.criteria, &turn.scratch, 0, self.layout.n_lanes[free],
+                             &self.weighed[0, 0, 0, 0])
         turn.criteria.n = 1
 
     cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
@@ -243,10 +243,12 @@ cdef class Approximated(Player):
                 self.outcomes[2, o] = paid - 1.0
 
     cdef void run(self, Turn turn, Py_ssize_t n, double **outs) noexcept nogil:
-        turn.run.mistake(&turn.program, &turn.tables, &turn.criteria, &self.guess, &turn.scratch, 0, n, outs[0], NULL)
+        turn.run.heuristic(&turn.program, &turn.tables, &turn.criteria, &self.heuristic, &turn.scratch, 0, n,
+                           outs[0], NULL)
 
     cdef void decide(self, Turn turn, Py_ssize_t first, Py_ssize_t n, uint16_t *out) noexcept nogil:
-        turn.run.mistake(&turn.program, &turn.tables, &turn.criteria, &self.guess, &turn.scratch, first, n, NULL, out)
+        turn.run.heuristic(&turn.program, &turn.tables, &turn.criteria, &self.heuristic, &turn.scratch, first, n,
+                           NULL, out)
 
 
 cdef inline void measure(double mean, double second, double paid, double *start, double *slope) noexcept nogil:

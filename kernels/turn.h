@@ -53,7 +53,7 @@ typedef struct {
     const double *keep_start[2], *keep_slope[2];        /* of the first and the second keep, [keep] */
     const double *outcome_start, *outcome_slope;        /* [outcome] */
     const double *sure;     /* [outcome]: the last lane whose need the outcome is certain to reach */
-} yc_guess;
+} yc_heuristic;
 
 /* The slots that each roll chooses from, in one state of the scorecard; a slot is the vector of an outcome in use. */
 typedef struct {
@@ -88,7 +88,8 @@ typedef struct {
     void (*worst)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *const *out);
     /* The value of every keep under the optimal policy, [criterion][first or second keep][keep][lane]; n lanes from
      * `first` on. */
-    void (*weigh)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t first, ptrdiff_t n, double *out);
+    void (*keep_values)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t first, ptrdiff_t n,
+                        double *out);
     /* Decisions of the optimal policy, [stage][roll][lane]: first keep, second keep, category; n lanes from `first` on.
      */
     void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t first,
@@ -102,8 +103,8 @@ typedef struct {
                    const uint16_t *decisions, ptrdiff_t n_decided, double *out, double *rolls);
     /* The value, by the first criterion, of the policy that maximises the heuristic values; ties go to the highest
      * value. Unless `decided` is NULL, also its decisions, as `choose` writes them; `out` may be NULL as well. */
-    void (*mistake)(const yc_program *, const yc_moves *, const yc_criteria *, const yc_guess *, yc_scratch *,
-                    ptrdiff_t first, ptrdiff_t n, double *out, uint16_t *decided);
+    void (*heuristic)(const yc_program *, const yc_moves *, const yc_criteria *, const yc_heuristic *, yc_scratch *,
+                      ptrdiff_t first, ptrdiff_t n, double *out, uint16_t *decided);
     /* The value of the best outcome of any roll, by the first criterion. */
     void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *out);
     /* Only the two rerolls, on whatever the work space holds: a lower bound for benchmarks. */

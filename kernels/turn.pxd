@@ -34,7 +34,7 @@ cdef extern from "turn.h" nogil:
         int n
         yc_source *sources[YC_MOST_CRITERIA]
 
-    ctypedef struct yc_guess:
+    ctypedef struct yc_heuristic:
         const double *keep_start[2]
         const double *keep_slope[2]
         const double *outcome_start
@@ -57,16 +57,16 @@ cdef extern from "turn.h" nogil:
         int (*runs_here)() noexcept nogil
         void (*best)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *const *) noexcept nogil
         void (*worst)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *const *) noexcept nogil
-        void (*weigh)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, ptrdiff_t,
-                      double *) noexcept nogil
+        void (*keep_values)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, ptrdiff_t,
+                            double *) noexcept nogil
         void (*choose)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t, ptrdiff_t,
                        uint16_t *) noexcept nogil
         void (*follow)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t,
                        const uint16_t *, ptrdiff_t, double *const *) noexcept nogil
         void (*spread)(const yc_program *, const yc_moves *, const double *, yc_scratch *, ptrdiff_t,
                        const uint16_t *, ptrdiff_t, double *, double *) noexcept nogil
-        void (*mistake)(const yc_program *, const yc_moves *, const yc_criteria *, const yc_guess *, yc_scratch *,
-                        ptrdiff_t, ptrdiff_t, double *, uint16_t *) noexcept nogil
+        void (*heuristic)(const yc_program *, const yc_moves *, const yc_criteria *, const yc_heuristic *, yc_scratch *,
+                          ptrdiff_t, ptrdiff_t, double *, uint16_t *) noexcept nogil
         void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *) noexcept nogil
         void (*rerolls)(yc_scratch *, int) noexcept nogil
 

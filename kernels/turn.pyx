@@ -208,7 +208,7 @@ cdef class Turn:
             self.end()
         return _answer(out)
 
-    def weigh(self, free, chip, *values):
+    def keep_values(self, free, chip, *values):
         """The value of every keep under the optimal policy: criterion × [first or second keep] × keep × lane.
 
         These are the intermediate values of `best`. The value of keeping all dice is that of the roll.
@@ -218,7 +218,7 @@ cdef class Turn:
         try:
             out = np.empty((self.criteria.n, 2, YC_KEEPS, n))
             with nogil:
-                self.run.weigh(&self.program, &self.criteria, &self.scratch, 0, n, &out[0, 0, 0, 0])
+                self.run.keep_values(&self.program, &self.criteria, &self.scratch, 0, n, &out[0, 0, 0, 0])
         finally:
             self.end()
         return np.asarray(out)

@@ -207,8 +207,8 @@ static void YC(worst)(const yc_program *program, const yc_criteria *criteria, yc
     YC(play)(1, program, criteria, scratch, n, out);
 }
 
-static void YC(weigh)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t first,
-                      ptrdiff_t n, double *out)
+static void YC(keep_values)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch,
+                            ptrdiff_t first, ptrdiff_t n, double *out)
 {
     for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
         YC(stage_all)(program, criteria, first + lane, scratch);
@@ -338,11 +338,11 @@ static void YC(follow)(const yc_program *program, const yc_moves *moves, const y
     }
 }
 
-static void YC(mistake)(const yc_program *program, const yc_moves *moves, const yc_criteria *criteria,
-                        const yc_guess *guess, yc_scratch *scratch, ptrdiff_t first, ptrdiff_t n, double *out,
-                        uint16_t *decided)
+static void YC(heuristic)(const yc_program *program, const yc_moves *moves, const yc_criteria *criteria,
+                          const yc_heuristic *heuristic, yc_scratch *scratch, ptrdiff_t first, ptrdiff_t n,
+                          double *out, uint16_t *decided)
 {
-    vec *guesses = (vec *)scratch->value[0], *values = (vec *)scratch->value[1], *names = (vec *)scratch->value[2];
+    vec *estimates = (vec *)scratch->value[0], *values = (vec *)scratch->value[1], *names = (vec *)scratch->value[2];
     vec *slots = (vec *)scratch->slots[0];
     double numbers[WIDTH];
     int n_criteria = decided ? 3 : 2;
@@ -356,8 +356,8 @@ static void YC(mistake)(const yc_program *program, const yc_moves *moves, const 
         YC(stage)(program, criteria->sources[0], first + lane, (vec *)scratch->slots[1]);
         for (int slot = 0; slot < program->n_slots; slot++) {
             int o = program->outcome[slot];
-            vec worth = ADD(SET1(guess->outcome_start[o]), MUL(SET1(guess->outcome_slope[o]), at));
-            vec sure = MAX_WHERE(LEAST, SET1(guess->sure[o]), at, SET1(1e300));
+            vec worth = ADD(SET1(heuristic->outcome_start[o]), MUL(SET1(heuristic->outcome_slope[o]), at));
+            vec sure = MAX_WHERE(LEAST, SET1(heuristic->sure[o]), at, SET1(1e300));
             slots[slot] = MAX(worth, sure);
         }
         YC(score)(n_criteria, program, scratch);
@@ -368,8 +368,8 @@ static void YC(mistake)(const yc_program *program, const yc_moves *moves, const 
             if (decided)
                 YC(name_keeps)(names);
             for (int keep = 0; keep < YC_KEEPS; keep++)
-                guesses[place_of[keep]] =
-                    ADD(SET1(guess->keep_start[stage][keep]), MUL(SET1(guess->keep_slope[stage][keep]), at));
+                estimates[place_of[keep]] =
+                    ADD(SET1(heuristic->keep_start[stage][keep]), MUL(SET1(heuristic->keep_slope[stage][keep]), at));
             YC(reroll)(n_criteria, scratch);
             if (decided)
                 YC(write_decisions)(names, decided + stage * YC_ROLLS * n + lane, n, lanes, 1.0);
@@ -458,8 +458,8 @@ static int YC(runs_here)(void)
 #define TEXT(name) #name
 #define NAME_OF(isa) TEXT(isa)
 static const yc_isa YC(isa) = {
-    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(worst), YC(weigh), YC(choose), YC(follow), YC(spread), YC(mistake), YC(most),
-    YC(rerolls),
+    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(worst), YC(keep_values), YC(choose), YC(follow), YC(spread),
+    YC(heuristic), YC(most), YC(rerolls),
 };
 
 #undef TEXT

@@ -1,30 +1,51 @@
 #!/bin/bash
 # Plan, solve, verify and report, each as a job that waits until the one before it has succeeded:
 #   slurm/chain.sh JOB STORE NODES RANKS_PER_NODE [more flags of `yahtzee-cluster slurm`]
+# All four are submitted or none: if sbatch refuses one, those before it are cancelled. SITE names another site file.
 set -euo pipefail
+shopt -s inherit_errexit
 [ $# -ge 4 ] || {
     echo "usage: slurm/chain.sh JOB STORE NODES RANKS_PER_NODE [more flags of \`yahtzee-cluster slurm\`]" >&2
     exit 2
 }
-job=$1 store=$2 nodes=$3 ranks_per_node=$4
+job=$1 store=$2 nodes=$3 ranks_per_node=$4 site=${SITE:-slurm/site.sh}
 shift 4
-. slurm/site.sh
+case $site in */*) ;; *) site=./$site ;; esac # the shell looks for plain names on PATH
+# shellcheck source=slurm/site.sh
+. "$site" || exit 2
+command -v sbatch >/dev/null || {
+    echo "slurm/chain.sh: no sbatch on PATH; submit where Slurm is" >&2
+    exit 2
+}
 solver=$("$PYTHON" -m yahtzee_cluster slurm --job "$job" --store "$store" --nodes "$nodes" \
-    --ranks-per-node "$ranks_per_node" "$@")
+    --ranks-per-node "$ranks_per_node" --site "$site" "$@")
 
-queue() { # name, flags of sbatch; prints the number of the job
-    local id
-    id=$(sbatch --parsable --job-name="$1" --kill-on-invalid-dep=yes "${@:2}")
-    echo "${id%%;*}"
+submitted=()
+refuse() { # a reason; cancels what was submitted
+    local cancelled=
+    if [ ${#submitted[@]} -gt 0 ]; then
+        cancelled="; cancelled ${submitted[*]}"
+        scancel "${submitted[@]}" 2>/dev/null || cancelled="; cancel ${submitted[*]} with scancel"
+    fi
+    echo "slurm/chain.sh: $1$cancelled" >&2
+    exit 2
+}
+queue() { # name, flags of sbatch
+    local said
+    said=$(sbatch --parsable --job-name="$1" --kill-on-invalid-dep=yes "${@:2}" 2>&1) || refuse "$1: ${said//$'\n'/ }"
+    # A line of its own, among what sbatch may remark; the name of a cluster may follow.
+    [[ $'\n'$said$'\n' =~ $'\n'([0-9]+)(;[^$'\n']*)?$'\n' ]] || refuse "$1: sbatch gives no number: ${said//$'\n'/ }"
+    submitted+=("${BASH_REMATCH[1]}")
 }
 small() { # name, a command of the shell, flags of sbatch; as queue
-    queue "$1" --ntasks=1 --mem=1G --time=01:00:00 --output=%x-%j.log --wrap ". slurm/site.sh && \"\$PYTHON\" -m $2" "${@:3}"
+    queue "$1" --ntasks=1 --mem=1G --time=01:00:00 --output=%x-%j.log --wrap ". ${site@Q} && \"\$PYTHON\" -m $2" "${@:3}"
 }
-after() { echo "--dependency=afterok:$1"; }
+after() { echo "--dependency=afterok:${submitted[-1]}"; }
 
-plan=$(small plan "yahtzee_cluster.plan --job ${job@Q} --ranks $((nodes * ranks_per_node))")
-solve=$(queue solve "$(after "$plan")" <<<"$solver")
-verify=$(small verify "yahtzee_cluster verify --store ${store@Q}" "$(after "$solve")")
+trap 'refuse interrupted' INT TERM
+small plan "yahtzee_cluster.plan --job ${job@Q} --ranks $((nodes * ranks_per_node))"
+queue solve "$(after)" <<<"$solver"
+small verify "yahtzee_cluster verify --store ${store@Q}" "$(after)"
 # A run that finds everything done computes nothing, and prints the result.
-report=$(small report "yahtzee_cluster.run --job ${job@Q} --store ${store@Q}" "$(after "$verify")")
-echo "plan $plan, solve $solve, verify $verify, report $report"
+small report "yahtzee_cluster.run --job ${job@Q} --store ${store@Q}" "$(after)"
+echo "plan ${submitted[0]}, solve ${submitted[1]}, verify ${submitted[2]}, report ${submitted[3]}"

@@ -1,6 +1,7 @@
 """What all tests share: rule sets small enough for the judge, and the settings of the property tests."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +20,11 @@ from yahtzee_cluster.game.rules import Rules, parse_rules
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("default")
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it, and hands that on
+
 ONE_BY_ONE = {
-    *("advice", "balance", "campaign", "cli", "run", "kept_frontier", "hosts", "lost"),
-    *("messages", "powercuts", "replaced", "slurm", "stopping", "trust", "yahtzee"),
+    *("advice", "balance", "campaign", "cli", "run", "kept_frontier", "hosts", "lost", "progress"),
+    *("messages", "powercuts", "readme", "replaced", "slurm", "stopping", "writes", "yahtzee"),
 }
 """What starts many ranks, kills, freezes or cuts them off, or looks at the clock: one such test at a time."""
 
@@ -32,7 +35,7 @@ def one_by_one(file: str) -> bool:
 
 
 class Queues(LoadFileScheduling):  # type: ignore[misc]  # xdist carries no types
-    """`pytest -n 2`: whole files go to whoever is free, for the sake of their fixtures; some of them as if one file."""
+    """`pytest -n 2`: whole files go to the next free process, because of their fixtures; some files together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
@@ -63,6 +66,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 @pytest.fixture(params=sorted(SMALL))
 def small_rules(request: pytest.FixtureRequest) -> Rules:
     return parse_rules(SMALL[request.param], source="test")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Nothing is read from the user's cache, nor written to it."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(autouse=True)

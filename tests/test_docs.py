@@ -9,10 +9,15 @@ from pathlib import Path
 
 import pytest
 
+import yahtzee_cluster
 from yahtzee_cluster.game.rules import parse_rules, preset_names
+from yahtzee_cluster.storage.header import FORMAT
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+PROGRESS = re.compile(r"^yahtzee-cluster: .*, \d+ (s|min)( left)?\n", re.MULTILINE)
+"""A line that a command prints where it takes more than ten seconds."""
 
 
 def fenced(page: Path, language: str) -> list[str]:
@@ -48,7 +53,7 @@ def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
         result = subprocess.run(
             ["bash", "-c", command.replace(".venv/bin", str(here))],
             cwd=tmp_path,
-            env=os.environ | {"LC_ALL": "C.UTF-8"},
+            env=os.environ | {"LC_ALL": "C.UTF-8", "PATH": f"{here}:{os.environ['PATH']}"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -56,7 +61,7 @@ def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
             check=False,
         )
         pattern = ".*".join(re.escape(part) for part in shown.split("…"))
-        assert re.fullmatch(pattern, result.stdout), f"{command}\n{result.stdout}"
+        assert re.fullmatch(pattern, PROGRESS.sub("", result.stdout)), f"{command}\n{result.stdout}"
 
 
 @pages_with(lambda page: fenced(page, "python"), at_least=4)
@@ -85,13 +90,72 @@ def test_rule_files_are_read(page: Path) -> None:
         assert parse_rules(text, source=page.name).categories
 
 
+EXAMPLES = """
+import doctest, sys
+import numpy as np
+import yahtzee_cluster as yc
+
+known = {"np": np, "sys": sys, "yc": yc}
+runner = doctest.DocTestRunner()
+for name in sys.argv[1:]:
+    for test in doctest.DocTestFinder(recurse=False).find(getattr(yc, name), name, module=False):
+        test.globs = known
+        assert test.examples, f"{name} has no example"
+        runner.run(test, clear_globs=False)
+raise SystemExit(runner.failures > 0)
+"""
+
+
+def test_public_names_have_examples(tmp_path: Path) -> None:
+    """Every public name is described on the page, all but types have an example, and these print what they show."""
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    described = re.findall(r"^\.\. auto\w+:: yahtzee_cluster\.(\w+)(?:\(\))?$", page, re.MULTILINE)
+    types = re.findall(r"^- `(\w+)`: ", page, re.MULTILINE)
+    assert sorted(described + types) == sorted(yahtzee_cluster.__all__)
+    listed = re.findall(r"`(\w+)`", page.partition("| --- | --- |")[2].partition("\n\n")[0])
+    assert sorted(listed) == sorted(described + types)
+    (command,) = re.findall(r"^    python (-m yahtzee_cluster.*)$", page, re.MULTILINE)
+    subprocess.run([sys.executable, *command.split()], cwd=tmp_path, capture_output=True, timeout=120, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", EXAMPLES, *described],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout
+
+
+def test_the_site_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    """The site has every page, and no page loads a script, a style sheet, an image or a font from another host."""
+    build = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "-c", str(ROOT / "docs")]
+    subprocess.run([*build, str(ROOT), str(tmp_path)], check=True, capture_output=True, timeout=300)
+    for page in (ROOT / "docs").glob("*/*.md"):
+        assert (tmp_path / page.relative_to(ROOT)).with_suffix(".html").exists()
+    html = "".join(page.read_text(encoding="utf-8") for page in tmp_path.rglob("*.html"))
+    loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*? (?:src|href)=\"([^\"]*)\"", html)
+    assert len(loaded) > 400
+    assert [url for url in loaded if re.match("(https?:)?//", url)] == []
+    styles = "".join(page.read_text(encoding="utf-8") for page in tmp_path.rglob("*.css"))
+    assert re.findall(r"@import|url\([\"']?(?:https?:)?//", styles + html) == []
+
+
+def test_pages_name_the_format_of_tables() -> None:
+    """The policy for tables, and the description of their format, name the format that the program writes."""
+    reference = ROOT / "docs" / "reference"
+    assert f"this version reads and writes format {FORMAT}." in (reference / "compatibility.md").read_text()
+    assert f"\nThis is format {FORMAT}.\n" in (reference / "store.md").read_text()
+
+
 def test_every_page_is_reachable() -> None:
-    """Every page of the documentation is linked from its index, and every preset stands in the README."""
+    """Every page of the documentation is linked from its index, and one of them lists every preset."""
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.name != "README.md"]
+    pages = (ROOT / "docs").glob("*/*.md")
     assert all(f"({page.relative_to(ROOT / 'docs')})" in index for page in pages)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(f"| `{name}` |" in readme for name in preset_names())
+    rule_sets = (ROOT / "docs" / "reference" / "rule-sets.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in rule_sets for name in preset_names())
 
 
 def test_make_lists_its_commands() -> None:

@@ -1,10 +1,12 @@
 """A problem of somebody else's, through the front door: the table of Held and Karp, computed by the engine."""
 
+import doctest
 import json
 import re
 import subprocess
 import sys
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import accumulate, pairwise, permutations
 from pathlib import Path
 
 import pytest
@@ -19,8 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "examples"))
 
 from held_karp import Tours, read_tsplib  # noqa: E402  # an example is no package
+from tardiness import random_jobs  # noqa: E402
 
 EXAMPLE = ROOT / "examples" / "held_karp.py"
+TARDINESS = ROOT / "examples" / "tardiness.py"
 SHORTEST = {"burma14": 3323, "ulysses16": 6859, "gr17": 2085, "gr21": 2707, "ulysses22": 7013}
 """As TSPLIB has them."""
 
@@ -45,7 +49,7 @@ def test_shortest_tours(name: str, tmp_path: Path) -> None:
     assert sum(distances[one][other] for one, other in pairwise(tour)) == SHORTEST[name]
 
 
-def test_everything_else_comes_with_it(tmp_path: Path) -> None:
+def test_everything_else_comes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any ranks, G and cache give the same bytes; what is there is not computed again; it plans and verifies."""
     digests = set()
     for number, (n_ranks, flags) in enumerate(((1, ["--G", "0"]), (3, ["--G", "4", "--cache", "1MB"]), (4, []))):
@@ -56,6 +60,9 @@ def test_everything_else_comes_with_it(tmp_path: Path) -> None:
     assert len(digests) == 1
     again = example("burma14", "--store", tmp_path / "0", "--json")
     assert json.loads(again.stdout)["classes_computed"] == 0
+    monkeypatch.chdir(tmp_path)
+    assert mpirun(3, [EXAMPLE, "burma14", "--G", "4"]).returncode == 0
+    assert "all sound" in example("burma14", "--verify").stdout  # wherever the other G has put it
     verified = example("burma14", "--store", tmp_path / "0", "--verify")
     assert f"sha256     {digests.pop()}" in verified.stdout
     assert int(re.findall(r"judged +(\d+) values", verified.stdout)[0]) >= 14  # layers
@@ -95,12 +102,73 @@ def test_refusals(tmp_path: Path) -> None:
         ([tmp_path / "bad.tsp"], "bad.tsp: is no file of TSPLIB"),
         ([], "the following arguments are required: NAME|FILE"),
         (["burma14", "--G", "14"], "G: expected at most 13 elements, found 14"),
-        (["burma14", "--store", tmp_path / "none", "--verify"], "none: holds no table of this; leave out --verify"),
+        (
+            ["burma14", "--store", tmp_path / "none", "--verify"],
+            "none: there is no table of this; run it without --verify",
+        ),
     ):
         result = example(*flags)
         assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
         assert result.stderr.startswith(f"python {EXAMPLE}: ")
         assert complaint in result.stderr
+
+
+def excerpts(language: str) -> list[str]:
+    """The code blocks of the tutorial in one language."""
+    page = (ROOT / "docs" / "tutorial" / "own-problem.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+
+
+def test_the_tutorial_is_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every excerpt stands in the example, and a table that the example computes is read back as shown."""
+    program = TARDINESS.read_text(encoding="utf-8")
+    shown = excerpts("py")
+    assert len(shown) >= 5
+    assert [excerpt for excerpt in shown if excerpt not in program] == []
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, TARDINESS, "16"], capture_output=True, timeout=300, check=True)
+    (session,) = excerpts("pycon")
+    test = doctest.DocTestParser().get_doctest(session, {}, "the tutorial", None, None)
+    assert doctest.DocTestRunner().run(test) == (0, 7)
+
+
+def test_the_best_order_of_jobs(tmp_path: Path) -> None:
+    """The order that is printed has the cost that is printed, and no other order has less; any ranks agree."""
+    problem = random_jobs(7, seed=4)
+
+    def cost(order: Sequence[int]) -> float:
+        ends = accumulate(problem.times[job] for job in order)
+        return sum(problem.cost(job, end) for job, end in zip(order, ends, strict=True))
+
+    digests = set()
+    for n_ranks, fixed in ((1, "auto"), (3, "2,5,7")):
+        result = mpirun(n_ranks, [TARDINESS, 7, "--seed", 4, "--G", fixed, "--store", tmp_path / fixed])
+        assert result.returncode == 0, result.stderr
+        digests.add(re.findall(r"^sha256 +(\w+)$", result.stdout, re.MULTILINE)[0])
+        least, order = re.findall(r"^(?:cost|order) +(.*)$", result.stdout, re.MULTILINE)
+        assert sorted(order.split()) == [str(job) for job in range(1, 8)]
+        assert cost([int(job) - 1 for job in order.split()]) == float(least)
+        assert float(least) == min(map(cost, permutations(range(7)))) > 0
+    assert len(digests) == 1
+
+
+def test_too_many_elements(tmp_path: Path) -> None:
+    """Too many elements, or more than any cache holds, are refused in one line, at once, by all three commands."""
+    for flags, complaint in (
+        ([70], "this problem has 70 elements; expected 1 to 62"),
+        ([70, "--plan", 3], "this problem has 70 elements; expected 1 to 62"),
+        ([70, "--verify"], "this problem has 70 elements; expected 1 to 62"),
+        ([62], "--cache 256MB is too small, whatever G: the table has more than 33554432 TB, and with at most 16,384"),
+        ([0], "expected at least one job"),
+    ):
+        command = [sys.executable, str(TARDINESS), *map(str, flags), "--store", str(tmp_path / "none")]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
+        assert complaint in result.stderr
+    planned = subprocess.run(
+        [sys.executable, str(TARDINESS), "30", "--plan", "3"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "\ntable      8192 MB on disk" in planned.stdout
 
 
 def test_one_import(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from wheel_here import built_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -100,3 +101,13 @@ def test_packages_that_cannot_be_fetched(bare_path: Path, tmp_path: Path) -> Non
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == "vm: nothing of it here, and no apt-get to fetch it; NFS is not tried\n"
     assert not folder.exists()
+
+
+@pytest.mark.program
+def test_wheel_in_an_empty_environment(tmp_path: Path) -> None:
+    """The wheel installs from nothing, computes alone without an MPI, and on three ranks with one."""
+    wheel = built_wheel(tmp_path)
+    command = [str(ROOT / "tools" / "try-wheel.sh"), str(wheel), sys.executable]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert result.returncode == 0, result.stderr
+    assert f"{wheel.name}: works alone and on three ranks\n" in result.stdout

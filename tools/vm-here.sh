@@ -20,7 +20,7 @@ fetch() {
     touch "$vm/ready"
 }
 
-# What the kernel begins with: the modules that it needs to see this machine's files, and who loads them.
+# What the kernel begins with: the modules that it needs to see this machine's files, and the program that loads them.
 make_initrd() {
     rm -rf "$vm/initrd"
     mkdir -p "$vm/initrd/modules"

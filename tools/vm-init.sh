@@ -1,6 +1,6 @@
 #!/busybox sh
 # The first process of the virtual machine: it sees all files of this machine, and its changes to them vanish with it.
-# What it is to do stands in the folder `desk`, which it shares with whoever has started it.
+# Its task is in the folder `desk`, which it shares with the process that has started it.
 /busybox --install -s /
 mkdir -p /dev /lower /packages /upper /new
 mount -t devtmpfs none /dev

@@ -2,11 +2,13 @@
 
 import signal
 
+from yahtzee_cluster.runtime.environment import prepare_numerics
 from yahtzee_cluster.runtime.signals import end_quietly_on_interrupt
 
 handler = signal.getsignal(signal.SIGINT)
 if handler is signal.default_int_handler:
     end_quietly_on_interrupt()
+prepare_numerics()
 
 from yahtzee_cluster.commands import cli  # noqa: E402
 

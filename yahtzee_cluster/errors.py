@@ -13,7 +13,16 @@ RESUMES = "what was committed is kept, and the same command goes on from there"
 
 
 class YahtzeeClusterError(Exception):
-    """Root of the hierarchy: the run could not be completed."""
+    """Root of the hierarchy: the run could not be completed.
+
+    `exit_code` is that of the command line.
+
+    >>> try:
+    ...     yc.open_table("nowhere")
+    ... except yc.YahtzeeClusterError as error:
+    ...     print(error.exit_code)
+    2
+    """
 
     exit_code = 1
     ends_at_once = False
@@ -21,7 +30,13 @@ class YahtzeeClusterError(Exception):
 
 
 class UsageError(YahtzeeClusterError):
-    """The request cannot be met as it stands; another request can."""
+    """The request cannot be met as it stands; another request can.
+
+    >>> table = yc.open_table("yacht")
+    >>> table.value(table.start, need=400)
+    Traceback (most recent call last):
+    yahtzee_cluster.errors.UsageError: need: this table goes up to 300, found 400
+    """
 
     exit_code = 2
 
@@ -40,7 +55,12 @@ class StoppedError(YahtzeeClusterError):
 
 
 class FileError(UsageError):
-    """A rule set or a job is unknown, unreadable or inconsistent."""
+    """A rule set or a job is unknown, unreadable or inconsistent.
+
+    >>> yc.load_rules("my-game.toml")
+    Traceback (most recent call last):
+    yahtzee_cluster.errors.FileError: my-game.toml: cannot be read: No such file or directory
+    """
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(source, problem)

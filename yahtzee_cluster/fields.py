@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from yahtzee_cluster.errors import FileError
-from yahtzee_cluster.text import short, shown
+from yahtzee_cluster.text import did_you_mean, short, shown, suggestion
 
 MAX_BYTES = 100_000
 MAX_TEXT = 200
@@ -53,10 +53,12 @@ class Fields:
         self.prefix = prefix
         for key, value in table.items():
             if key not in known:
-                raise self.error(key, f"expected no such field here, only {', '.join(known)}", value)
+                expected = f"expected no such field here, only {', '.join(known)}"
+                raise self.error(key, expected, value, did_you_mean(key, known))
 
-    def error(self, key: str, expected: str, found: object) -> FileError:
-        return FileError(self.source, f"{self.prefix}{short(key)}: {expected}, found {shown(found)}")
+    def error(self, key: str, expected: str, found: object, question: str | bool = "") -> FileError:
+        end = f"; {question}" if question else ""
+        return FileError(self.source, f"{self.prefix}{short(key)}: {expected}, found {shown(found)}{end}")
 
     def text(self, key: str) -> str:
         value = self.optional_text(key)
@@ -79,7 +81,8 @@ class Fields:
     def choice(self, key: str, choices: tuple[Any, ...], default: Any) -> Any:
         value = self.table.get(key, default)
         if value not in choices:
-            raise self.error(key, f"expected one of {', '.join(choices)}", value)
+            question = isinstance(value, str) and did_you_mean(value, choices)
+            raise self.error(key, f"expected one of {', '.join(choices)}", value, question)
         return value
 
     def integer(self, key: str, default: Any, low: int, high: int) -> Any:
@@ -108,9 +111,19 @@ class Fields:
         return tuple((int(n), text) for n, text in value.items())
 
 
+WHOLE_NUMBER = "expected a whole number of at most 9 digits"
+
+
 def whole_number(text: str) -> int | None:
     """The number that a text of one to nine decimal digits stands for; None for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def check_name_or_file(said: str, known: Sequence[str], kind: str) -> None:
+    """Refuse a text that is no known name and can be no file."""
+    path = Path(said)
+    if not (said in known or path.suffix == ".toml" or "/" in said or is_there(path)):
+        raise FileError(said, f"no such {kind} or file; {suggestion(said, known, f'{kind}s are')}")
 
 
 def is_there(path: Path) -> bool:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import shutil
 import sys
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster import __version__
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.progress import showing_progress
+from yahtzee_cluster.text import did_you_mean, shown
 
 
 class Parser(argparse.ArgumentParser):
@@ -18,7 +23,19 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message and exit with code 2."""
-        self.exit(2, f"{self.prog}: {message}; see --help\n")
+        self.exit(2, f"{self.prog}: {message}{'' if message.endswith('?') else '; see --help'}\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices; if one of them is close, name it instead of all."""
+        choices = action.choices or ()
+        if isinstance(value, str) and value not in choices and (question := did_you_mean(value, choices)):
+            raise argparse.ArgumentError(action, f"invalid choice: {shown(value)}; {question}")
+        super()._check_value(action, value)
+
+
+def add_version(parser: argparse.ArgumentParser) -> None:
+    """Add --version."""
+    parser.add_argument("--version", action="version", version=f"yahtzee-cluster {__version__}")
 
 
 def refuse_flags(options: argparse.Namespace, names: Iterable[str], because: str) -> None:
@@ -43,6 +60,14 @@ def write_stdout(text: str) -> None:
         raise OutputError from error
 
 
+def wrapped(text: str) -> str:
+    """A text in lines that fit a terminal, broken between words; as it is, if stdout is none."""
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+
+
 def output_failed(program: str, error: OutputError) -> int:
     """Exit code after a failed write to stdout: 0 for a closed pipe, else 1 and a message on stderr."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the flush at exit must not fail as well
@@ -60,6 +85,22 @@ def print_result(program: str, result: str) -> int:
     except OutputError as error:
         return output_failed(program, error)
     return 0
+
+
+def print_result_of(program: str, work: Callable[[], str]) -> int:
+    """Print the result of some work, or its error on one line, and meanwhile its progress; return the exit code."""
+    open_streams()
+    try:
+        with showing_progress(lambda line: print(f"{program}: {line}", file=sys.stderr, flush=True)):
+            result = work()
+    except YahtzeeClusterError as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return error.exit_code
+    except OutputError as error:
+        return output_failed(program, error)
+    except KeyboardInterrupt:
+        return 130
+    return print_result(program, result) if result else 0
 
 
 def open_streams() -> None:

@@ -1,4 +1,4 @@
-"""`python -m yahtzee_cluster.run`: compute the table of a game, with or without mpirun."""
+"""`python -m yahtzee_cluster.run`: the same as `yahtzee-cluster run`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if __name__ == "__main__":
     end_quietly_on_interrupt()
     prepare_numerics()
 
-from yahtzee_cluster.commands.job import Job
-from yahtzee_cluster.runtime.command import Command, run
+from yahtzee_cluster.commands.run import command_of
+from yahtzee_cluster.runtime.command import run
 
-COMMAND = Command(Job, "python -m yahtzee_cluster.run", "mpirun -n 16 python -m yahtzee_cluster.run --G 5 --target 800")
+COMMAND = command_of("python -m yahtzee_cluster.run")
 
 if __name__ == "__main__":
     run(COMMAND)

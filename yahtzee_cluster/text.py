@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 
 def printable(text: str) -> str:
@@ -24,6 +25,17 @@ def shown(value: object) -> str:
         return "something too large to show"
 
 
+def did_you_mean(said: str, known: Iterable[str]) -> str:
+    """The question whether the closest of some known names is meant; empty if none is close."""
+    near = get_close_matches(said[:100], [*known], n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def suggestion(said: str, known: Sequence[str], otherwise: str = "there are") -> str:
+    """The same question; if no known name is close, all of them after `otherwise`."""
+    return did_you_mean(said, known) or f"{otherwise} {', '.join(known)}"
+
+
 def names_in(subset: int, names: Sequence[str]) -> list[str]:
     """Names of the members of a bit set, where bit i stands for `names[i]`."""
     return [name for i, name in enumerate(names) if subset >> i & 1]
@@ -35,8 +47,11 @@ def as_cache_size(n_bytes: int) -> str:
 
 
 def rough_size(n_bytes: int) -> str:
-    """A size in MB or GB, with one decimal below 10."""
-    unit, size = ("GB", 1 << 30) if n_bytes >= 10 << 30 else ("MB", 1 << 20)
+    """A size in MB, GB or TB, with one decimal below 10."""
+    unit, size = "MB", 1 << 20
+    for larger, next_size in (("GB", 1 << 30), ("TB", 1 << 40)):
+        if n_bytes >= 10 * next_size:
+            unit, size = larger, next_size
     return f"{n_bytes / size:.{0 if n_bytes >= 10 * size else 1}f} {unit}"
 
 

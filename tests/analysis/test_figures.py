@@ -1,5 +1,6 @@
 """The figures of a report as they are drawn: which text they show, where it stands, and that it can be read."""
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,8 +15,8 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from yahtzee_cluster.analysis import figures
+from yahtzee_cluster.analysis.captions import numbered
 from yahtzee_cluster.analysis.findings import Findings, find
-from yahtzee_cluster.analysis.report import FIGURES
 from yahtzee_cluster.text import short
 
 STRANGE = """
@@ -83,6 +84,7 @@ class Drawn:
     axes: list[Axes] = field(default_factory=list)
     plots: list[Bbox] = field(default_factory=list)
     legends: list[Bbox] = field(default_factory=list)
+    area: figures.Area | None = None
 
 
 @pytest.fixture(scope="module", params=GAMES)
@@ -91,14 +93,19 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return find(computed(rules, tmp_path_factory.mktemp("figures") / "table", "scores", target), compared_for)
 
 
+@pytest.fixture(scope="module", params=figures.WIDTHS)
+def width(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def drawings(found: Findings) -> dict[figures.Draw, Drawn]:
+def drawings(found: Findings, width: str) -> dict[figures.Draw, Drawn]:
     """All figures of a game, each watched while it is drawn."""
     with pytest.MonkeyPatch.context() as patch:
-        return {draw: watched(draw, found, patch) for draw in FIGURES}
+        return {draw: watched(draw, found, width, patch) for draw in numbered(found)}
 
 
-def watched(draw: figures.Draw, found: Findings, patch: pytest.MonkeyPatch) -> Drawn:
+def watched(draw: figures.Draw, found: Findings, width: str, patch: pytest.MonkeyPatch) -> Drawn:
     """What is on the canvas when a figure is written as PNG."""
     seen: list[Text] = []
     result = Drawn()
@@ -125,30 +132,34 @@ def watched(draw: figures.Draw, found: Findings, patch: pytest.MonkeyPatch) -> D
         figure.canvas.mpl_connect("draw_event", finish)
 
     patch.setattr(Text, "draw", note)
-    figures.drawn(draw_and_note, found, "png")
+    result.area = figures.drawn(draw_and_note, found, "png", width).area
     patch.setattr(Text, "draw", paint)
     assert result.texts
     return result
 
 
-def test_text_is_plain(drawings: dict[figures.Draw, Drawn], found: Findings) -> None:
+def names_shown(found: Findings, width: str) -> list[str]:
+    return [short(name, figures.LONGEST_NAME[width]) for name in found.names]
+
+
+def test_text_is_plain(drawings: dict[figures.Draw, Drawn], found: Findings, width: str) -> None:
     """No text shows the source of a formula; only names may hold its characters, and they are shown as they are."""
-    names = [short(name, figures.LONGEST_NAME) for name in found.names]
+    names = names_shown(found, width)
     for drawn in drawings.values():
         for text in drawn.texts:
             assert not text.get_parse_math()
-            assert text.get_text() in names or not set(text.get_text()) & set("$\\{}^_"), text
+            lines = [line for line in text.get_text().split("\n") if line not in names]
+            assert not set("".join(lines)) & set("$\\{}^_"), text
 
 
-def test_names_are_shown_literally(drawings: dict[figures.Draw, Drawn], found: Findings) -> None:
-    """Figures with names show every one of them, a dollar sign as a dollar sign."""
-    names = [short(name, figures.LONGEST_NAME) for name in found.names]
-    for draw in (figures.boxes, figures.correlations):
-        assert {*names} <= {text.get_text() for text in drawings[draw].texts}
-        svg = figures.drawn(draw, found, "svg").decode()
-        for name in names:
-            glyphs = svg.partition(f"<!-- {name} -->")[2].partition("</g>")[0].count("<use ")
-            assert glyphs == len(name) or name.isalpha(), name  # the letters fi are one glyph
+def test_names_are_shown_literally(drawings: dict[figures.Draw, Drawn], found: Findings, width: str) -> None:
+    """The figure of the boxes shows every name, a dollar sign as a dollar sign."""
+    names = names_shown(found, width)
+    assert {*names} <= {text.get_text() for text in drawings[figures.boxes].texts}
+    svg = figures.drawn(figures.boxes, found, "svg", width).content.decode()
+    for name in names:
+        glyphs = svg.partition(f"<!-- {name} -->")[2].partition("</g>")[0].count("<use ")
+        assert glyphs == len(name) or name.isalpha(), name  # the letters fi are one glyph
 
 
 def test_text_is_inside_and_apart(drawings: dict[figures.Draw, Drawn]) -> None:
@@ -178,7 +189,7 @@ def test_legends_hide_no_data(drawings: dict[figures.Draw, Drawn]) -> None:
 
 def test_logarithmic_axes_are_labelled(drawings: dict[figures.Draw, Drawn], found: Findings) -> None:
     """On a logarithmic axis every label is a plain number or a power of ten, and there are several."""
-    for draw in (figures.tails, figures.ratio):
+    for draw in (figures.logarithmic, figures.relative):
         (axes,) = drawings[draw].axes
         if axes.get_yscale() == "log":
             ticks = axes.get_yticklabels(which="both")
@@ -187,8 +198,52 @@ def test_logarithmic_axes_are_labelled(drawings: dict[figures.Draw, Drawn], foun
             assert len(labels) >= 3 or set(found.maxprob) <= {0, 1}, labels
 
 
-def test_axes_of_scores_end_at_the_highest(drawings: dict[figures.Draw, Drawn], found: Findings) -> None:
-    """However far the table goes, no axis of scores goes beyond the highest score there is."""
-    for draw in (figures.curves, figures.tails, figures.gain, figures.ratio, figures.scores):
-        assert {axes.get_xlim() for axes in drawings[draw].axes} == {(0, found.highest)}
+def test_axes_of_scores(drawings: dict[figures.Draw, Drawn], found: Findings) -> None:
+    """Cremers' figures go to 800 or to the highest score; what is said of where a plot is, a pointer can be read by."""
+    last = min(800, found.highest)
+    for draw in (figures.maxprob, figures.curves, figures.logarithmic, figures.gain, figures.relative):
+        assert {axes.get_xlim() for axes in drawings[draw].axes} == {(0, last)}
     assert not found.maxprob[found.highest + 1 :].any()
+    for drawn in drawings.values():
+        over_scores = [(axes, plot) for axes, plot in zip(drawn.axes, drawn.plots, strict=True) if axes.get_label()]
+        assert bool(over_scores) == bool(drawn.area)
+        for axes, plot in over_scores:
+            assert drawn.area
+            assert axes.get_xlim() == (0, drawn.area.last)
+            shares = (plot.x0 / drawn.canvas.width, plot.x1 / drawn.canvas.width)
+            assert shares == pytest.approx((drawn.area.left, drawn.area.right), abs=1e-3)
+
+
+def test_difference_is_relative_as_defined(found: Findings) -> None:
+    """Figure 6.5 shows (MaxProb − OptExpected) / OptExpected, wherever the latter is not 0."""
+    for best, usual, relative in zip(found.maxprob, found.expected, found.relative_gain, strict=False):
+        if usual:
+            assert relative == pytest.approx((best - usual) / usual, abs=1e-9 / usual)
+        else:
+            assert math.isnan(relative)
+
+
+def luminance(color: str) -> float:
+    """The relative luminance of a colour, as WCAG 2 defines it."""
+    channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * channel for weight, channel in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted(map(luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_contrast(theme: int) -> None:
+    """Text and lines stand out from the paper at 4.5 to 1; fills that adjoin each other differ in grey as well."""
+    colors = {name: both[theme] for name, both in figures.PALETTE.items()}
+    assert all(contrast(colors[name], colors["paper"]) >= 4.5 for name in ("ink", "best", "mean", "third", "deep"))
+    assert contrast(colors["deep"], colors["middle"]) > 2
+    assert contrast(colors["middle"], colors["pale"]) > 2
+
+
+def test_lines_differ_in_more_than_colour() -> None:
+    """Lines that share a plot differ in their dashes, so that they are told apart in grey."""
+    assert len({style.get("linestyle") for style in (figures.BEST, figures.MEAN, figures.THIRD)}) == 3

@@ -45,7 +45,7 @@ def test_playing_for_a_score(name: str, tmp_path: Path) -> None:
 @pytest.mark.whole
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_playing_by_a_rule_of_thumb(name: str, tmp_path: Path) -> None:
-    """The same for who guesses: however likely the target is by the table, so many games end there."""
+    """The same for a table of guesses: the target is reached as often as the table says."""
     table = small(name, tmp_path, "approx")
     for start in (Anchor(table.rules.all_free, 0, False), Anchor(0b0011, 0, False)):
         for target in (1, 5, 12, 17, 60):
@@ -161,7 +161,7 @@ def test_the_costliest_positions_are_the_costliest(tmp_path: Path, monkeypatch: 
 
 
 def judged(rules: Rules, need: int) -> reference.Row:
-    """What every box brings on average to who plays for a need, and then its squares, as the judge finds them."""
+    """What every box brings on average when playing for a need, and then its squares, as the judge finds them."""
     n, scores = len(rules.categories), reference.maxprob_scores(rules)
 
     @cache
@@ -182,14 +182,14 @@ def judged(rules: Rules, need: int) -> reference.Row:
                 found.append(((p, mean + points, square + 2 * points * mean + points**2), brings))
             return found
 
-        return reference.witnessed_turn(options)
+        return reference.evaluated_turn(options)
 
     return from_anchor(rules.all_free, 0, False, need)
 
 
 @pytest.mark.whole
 def test_boxes_are_the_judge_s(tmp_path: Path) -> None:
-    """What every box brings to who plays for a score is what trying out everything finds."""
+    """What every box brings when playing for a score is what exhaustive search finds."""
     table = small("plain", tmp_path)
     for target in (14, 30):
         games = play_for(target, table)
@@ -237,7 +237,7 @@ def test_other_tables_cannot_be_played_by(tmp_path: Path) -> None:
     """Only a table of scores decides for games."""
     with pytest.raises(UsageError, match="holds maxprob; expected a table of scores or approx"):
         play_for(9, small("exact", tmp_path, "maxprob"))
-    with pytest.raises(UsageError, match=r"holds approx; expected a table of scores$"):
+    with pytest.raises(UsageError, match=r"holds approx; expected a table of scores:"):
         compare(9, small("exact", tmp_path, "approx"))
 
 

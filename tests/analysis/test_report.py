@@ -3,10 +3,13 @@
 import csv
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from shutil import copytree
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from launch import command, computed
 from small_games import SMALL
@@ -16,7 +19,10 @@ from yahtzee_cluster.analysis.report import SHEETS
 from yahtzee_cluster.analysis.statistics import percentile, statistics
 from yahtzee_cluster.tables.table import Table
 
-FIGURES = ["boxes", "correlations", "curves", "distribution", "gain", "parting", "ratio", "scores", "tails"]
+FIGURES = [
+    *("boxes", "correlations", "curves", "distribution", "gain", "logarithmic", "maxprob", "parting", "relative"),
+    "scores",
+]
 TARGET = 20
 FORMULA = re.compile(r" *[=+@-]|[\t\r]")
 """How text begins that a spreadsheet computes."""
@@ -54,6 +60,10 @@ def test_tables_hold_what_was_computed(table: Table, written: Path) -> None:
     assert expected[: len(games)] == games.tolist()[: len(expected)]
     found = statistics(table.rules)
     assert [float(row["mean"]) for row in sheet(written, "boxes")] == found.mean.tolist()
+    for name, spread in zip(found.names, found.distributions, strict=True):
+        listed = [row for row in sheet(written, "distributions") if row["box"] == name]
+        chances = [[float(row["points"]), float(row["p"])] for row in listed]
+        assert chances == ([] if spread is None else np.transpose(spread).tolist())
     covariances = [[float(row[name]) for name in found.names] for row in sheet(written, "covariances")]
     assert covariances == found.covariance.tolist()
     by_mean, by_target = compare(TARGET, table)
@@ -71,32 +81,91 @@ def test_figures(written: Path) -> None:
     for name in FIGURES:
         root = ElementTree.parse(written / "figures" / f"{name}.svg").getroot()  # noqa: S314  # made here
         assert root.tag.endswith("svg")
+        assert "mathdefault" not in (written / "figures" / f"{name}.svg").read_text()
         assert (written / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_page_stands_alone(written: Path) -> None:
-    """The page carries its figures and asks for nothing from elsewhere."""
-    page = (written / "index.html").read_text(encoding="utf-8")
-    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
-    assert len(sources) == len(FIGURES)
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
-    assert page.count("<figcaption>") == len(FIGURES)
+@pytest.fixture(scope="module")
+def page(written: Path) -> str:
+    return (written / "index.html").read_text(encoding="utf-8")
+
+
+def test_page_stands_alone(written: Path, page: str) -> None:
+    """The page holds all it shows, its links are to files of the report, and it names no other place."""
+    links = [link for link in re.findall(r'(?:src|href)="([^"]*)"', page) if not link.startswith("#")]
+    assert len(links) == 2 * len(FIGURES) + len(SHEETS)
+    assert all((written / link).is_file() for link in links)
+    assert "//" not in re.sub(r"^\s*//.*$", "", page, flags=re.MULTILINE)
+    assert {"#"} == set(re.findall(r"url\((.)", page))
+    assert """content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">""" in page
     assert "free: exact optimal play" in page
 
 
-def test_page_on_a_phone(written: Path) -> None:
+def test_figures_of_the_page(page: str) -> None:
+    """Every figure is there for a screen and for a phone, in colours of the theme, and what it refers to is there."""
+    pictures = re.findall(r'<div class="plot (\w+)" data-figure="(\w+)"[^>]*>(<svg .*?</svg>)', page)
+    assert sorted((name, width) for width, name, _ in pictures) == [(n, w) for n in FIGURES for w in ("narrow", "wide")]
+    for _, _, svg in pictures:
+        assert "var(--ink)" in svg
+        assert not re.search("#[0-9a-f]{6}", svg)
+    identifiers = re.findall(r' id="([^"]*)"', page)
+    assert len(identifiers) == len(set(identifiers))
+    assert set(re.findall(r'(?:href="|url\()#([^")]*)', page)) <= set(identifiers)
+
+
+def test_figures_are_numbered_as_in_the_thesis(page: str) -> None:
+    """Figures 6.1 to 6.5 are MaxProb, both curves, both on a logarithmic scale, and both differences; more follow."""
+    captions = re.findall(r'<figure id="(\w+)">.*?<figcaption><b>Figure 6\.(\d+)\.</b>', page)
+    assert [name for name, _ in captions[:5]] == ["maxprob", "curves", "logarithmic", "gain", "relative"]
+    assert [int(number) for _, number in captions] == list(range(1, len(FIGURES) + 1))
+
+
+def test_page_on_a_phone(page: str) -> None:
     """The page is laid out for the width of its screen, and every table scrolls by itself where it is wider."""
-    page = (written / "index.html").read_text(encoding="utf-8")
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
-    assert page.count("<table>") == page.count('<div class="wide" tabindex="0"><table>') == 4
+    assert page.count("<table") == len(re.findall(r'<div class="scrolls" [^>]* tabindex="0"><table', page)) == 5
     assert "<pre" not in page
 
 
-def test_alternatives_do_not_repeat_captions(written: Path) -> None:
-    """Every figure has a text of its own for those who do not see it."""
-    page = (written / "index.html").read_text(encoding="utf-8")
-    alternatives, captions = (set(re.findall(text, page)) for text in ('alt="(.+?)"', "<figcaption>(.+?)<"))
-    assert len(alternatives | captions) == 2 * len(FIGURES)
+def test_page_on_dark_paper(page: str) -> None:
+    """Every colour that the page uses is defined for light and for dark paper."""
+    light, dark = re.findall(r":root \{ (.*?) \}", page)
+    defined = [set(re.findall(r"--(\w+):", theme)) for theme in (light, dark)]
+    assert defined[0] == defined[1] == set(re.findall(r"var\(--(\w+)\)", page))
+    assert page.index(light) < page.index("@media (prefers-color-scheme: dark)") < page.index(dark)
+
+
+def test_alternatives_do_not_repeat_captions(page: str) -> None:
+    """Every figure has a text of its own for those who do not see it, which says what is seen in numbers."""
+    alternatives = set(re.findall(r'role="img" aria-label="(.+?)"', page))
+    captions = set(re.findall(r"<figcaption>(.+?) <nav>", page))
+    assert (len(alternatives), len(captions)) == (len(FIGURES), len(FIGURES))
+    assert all(re.search(r"\d", alternative) for alternative in alternatives)
+    assert not alternatives & captions
+
+
+def test_page_says_where_it_is_from(table: Table, page: str) -> None:
+    """The page has the digest of the table, the commands, the rules, and no date that the table does not know."""
+    assert f"SHA-256 <code>{table.store.table_digest}</code>" in page
+    assert f"<code>yahtzee-cluster report --store DIR --out DIR --for {TARGET}</code>" in page
+    assert "--rules FILE --objective scores --target 60" in page
+    boxes = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td></tr>", page.partition("<h2>The game")[2])
+    assert [name for name, _, _ in boxes] == [box.name for box in table.rules.categories]
+    assert boxes[0] == ("ones", "any roll", "the sum of its dice with face 1")
+    assert boxes[2] == ("house", "3 and 2 equal dice", "5")
+    assert "Besides: 7 points for 6 or more in the boxes for one face; 9 points for every further Yahtzee" in page
+    assert table.computed_on is None
+    assert not re.search(r"20\d\d-\d\d-\d\d", page)
+
+
+def test_the_day_of_the_table(tmp_path: Path) -> None:
+    """The report of a table that says when it was begun says that day, and no time of its own."""
+    run = [sys.executable, "-m", "yahtzee_cluster.run", "--rules", "yaht", "--objective", "scores", "--target", "60"]
+    subprocess.run([*run, "--G", "3", "--store", str(tmp_path / "table")], check=True, capture_output=True)
+    header = json.loads((tmp_path / "table" / "zarr.json").read_text())["attributes"]["yahtzee_cluster"]
+    assert command("report", "--store", tmp_path / "table", "--out", tmp_path / "out").returncode == 0
+    dates = re.findall(r"20\d\d-\d\d-\d\d", (tmp_path / "out" / "index.html").read_text(encoding="utf-8"))
+    assert dates == [header["provenance"]["began"][:10]]
 
 
 def test_table_of_scores_ends_at_the_highest(tmp_path: Path) -> None:
@@ -104,7 +173,7 @@ def test_table_of_scores_ends_at_the_highest(tmp_path: Path) -> None:
     table = computed(SMALL["free"], tmp_path / "table", "scores", 300)
     assert command("report", "--store", table.path, "--out", tmp_path).returncode == 0
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    first, *_ = re.findall(r"<table>(.*?)</table>", page, re.DOTALL)
+    first, *_ = re.findall(r"<table.*?>(.*?)</table>", page, re.DOTALL)
     listed = [int(score) for score in re.findall(r"<tr><td>(\d+)</td>", first)]
     highest = max(score for score, chance in enumerate(table.curve()) if chance > 0)
     assert 10 < len(listed) <= 21
@@ -143,7 +212,7 @@ def test_strange_games(tmp_path: Path) -> None:
     boxes = "".join(f'[[category]]\nname = "{name}"\npoints = 7\n' for name in ("$\\\\frac$", "盒子", "long name" * 20))
     table = computed('name = "strange"\n' + boxes, tmp_path / "table", "scores")
     result = command("report", "--store", table.path, "--for", 21, "--out", tmp_path)
-    assert (result.returncode, result.stderr) == (0, "")
+    assert (result.returncode, "arning" in result.stderr) == (0, False)
     assert {row["deviation"] for row in sheet(tmp_path, "boxes")} == {"0.0"}
     assert {row["variance"] for row in sheet(tmp_path, "boxes")} == {"0.0"}
     assert sheet(tmp_path, "costliest") == []
@@ -183,8 +252,8 @@ def test_without_a_comparison(table: Table, written: Path, tmp_path: Path) -> No
     assert command("report", "--store", table.path, "--out", tmp_path).returncode == 0
     assert not (tmp_path / "figures" / "parting.svg").exists()
     assert not (tmp_path / "tables" / "comparison.csv").exists()
-    assert "Where the two part" in (written / "index.html").read_text(encoding="utf-8")
-    assert "Where the two part" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Where the strategies differ" in (written / "index.html").read_text(encoding="utf-8")
+    assert "Where the strategies differ" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
 def test_other_pages_stay(table: Table, written: Path, tmp_path: Path) -> None:
@@ -206,7 +275,10 @@ def test_refusals(table: Table, tmp_path: Path) -> None:
     computed(SMALL["free"], tmp_path / "other")
     for flags, complaint in (
         (["--store", table.path, "--out", tmp_path / "file"], "name another directory with --out"),
-        (["--store", tmp_path / "other", "--out", tmp_path], "holds maxprob, not the scores of who plays for a need"),
+        (
+            ["--store", tmp_path / "other", "--out", tmp_path],
+            "holds maxprob; expected a table of scores: `python -m yahtzee_cluster.run --rules FILE --objective",
+        ),
         (["--store", table.path, "--out", ""], "out: name a directory with --out"),
         (["--store", table.path, "--out", tmp_path, "--for", 61], "knows how to play for 1 to 60, found 61"),
     ):

@@ -129,7 +129,7 @@ def judged(rules: Rules) -> tuple[list[float], list[list[float]]]:
                 found.append(((mean + points, square + 2 * points * mean + points**2), means + products))
             return found
 
-        return reference.witnessed_turn(options)
+        return reference.evaluated_turn(options)
 
     row = from_anchor(rules.all_free, 0, False)
     return list(row[:n]), [[row[n + p * n + q] - row[p] * row[q] for q in range(n)] for p in range(n)]
@@ -226,3 +226,36 @@ def test_decisions_of_the_first_turn() -> None:
     chosen = turn.choose(rules.all_free, False, worth[0], worth[1])
     lane = table.anchors.lane(rules.all_free, 0)
     assert np.array_equal(decider.decisions(rules.all_free, False)[:, :, lane], chosen[:, :, 0])
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", ["yahtzee", "yacht"])
+def test_distributions_of_boxes(name: str) -> None:
+    """Every distribution adds up to 1, has the box's mean and variance, and a third moment that ties allow."""
+    found = of_yahtzee() if name == "yahtzee" else statistics(load_rules(name))
+    for box, spread, mean, variance in zip(found.names, found.distributions, found.mean, found.variance, strict=True):
+        if box == EXTRA_BONUS:
+            assert spread is None
+            continue
+        assert spread is not None, box
+        points, chances = spread
+        assert (np.diff(points) > 0).all()
+        assert (chances > 0).all()
+        first, second, third = (float(points**power @ chances) for power in (1, 2, 3))
+        assert chances.sum() == pytest.approx(1, abs=1e-12)
+        assert first == pytest.approx(mean, rel=1e-12)
+        assert second - first**2 == pytest.approx(variance, rel=1e-9)
+        if box in {"four-of-a-kind", "chance"}:
+            least, most = range_of_mean(load_rules(name), box, power=3)
+            assert least * (1 - 1e-12) <= third <= most * (1 + 1e-12)
+
+
+@pytest.mark.whole
+def test_distribution_of_all_or_nothing() -> None:
+    """A box or bonus that pays one number of points has that and nothing, by the chances that its mean tells."""
+    found = of_yahtzee()
+    for box, pays in (("yahtzee", 50), ("full-house", 25), (UPPER_BONUS, 35)):
+        at = found.names.index(box)
+        points, chances = found.distributions[at] or ([], [])
+        assert list(points) == [0, pays]
+        assert chances[1] == pytest.approx(found.mean[at] / pays, rel=1e-12)

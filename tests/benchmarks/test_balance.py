@@ -10,7 +10,7 @@ from typing import Any
 
 from launch import PERMITTED, mpirun
 
-from yahtzee_cluster.engine.fixed_set import Scales
+from yahtzee_cluster.engine.fixed_set import FixedSetSearch
 from yahtzee_cluster.game.rules import load_rules
 from yahtzee_cluster.objectives.probabilities import MaxProb
 
@@ -32,9 +32,9 @@ def test_a_miniature(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     orders = {line["order"] for line in lines if line["benchmark"] == "order"}
     assert len(orders) == 4
-    scales = Scales(MaxProb(load_rules("yacht"), 60))
-    weight = scales.weigh(scales.pick(3))
-    busy = scales.n_values / weight.chain
+    search = FixedSetSearch(MaxProb(load_rules("yacht"), 60))
+    costs = search.costs(search.pick(3))
+    busy = search.n_values / costs.chain
     for line in lines:
         match line["benchmark"]:
             case "order":
@@ -43,12 +43,12 @@ def test_a_miniature(tmp_path: Path) -> None:
                     assert line["efficiency"] >= 1 / (1 + (line["workers"] - 1) / busy)
             case "sizes":
                 assert max(line["efficiency"]) <= 1
-                assert line["busy"] == round(scales.n_values / scales.weigh(scales.pick(line["G"])).chain, 2)
+                assert line["busy"] == round(search.n_values / search.costs(search.pick(line["G"])).chain, 2)
             case "asleep" | "job":
                 orders.discard(line["order"])
                 assert 0 < line["efficiency"] < 1
         if line["benchmark"] in {"order", "job"}:
-            assert (line["read"] == 8 * weight.read) == (line["order"] == "nothing-kept")
+            assert (line["read"] == 8 * costs.read) == (line["order"] == "nothing-kept")
     assert not orders
     assert figure.stat().st_size < 200_000
 

@@ -1,16 +1,23 @@
 """The command line as a user meets it: real processes, their output and their exit codes."""
 
 import json
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 from launch import command, processor_s
 
+import yahtzee_cluster
+from yahtzee_cluster.commands import cli
 from yahtzee_cluster.game.rules import load_rules, preset_names
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def refusal(result: subprocess.CompletedProcess[str]) -> str:
@@ -55,12 +62,150 @@ def test_rules_are_listed() -> None:
         assert line.split()[2:4] == [rules.published_mean or "-", rules.published_std or "-"]
 
 
-@pytest.mark.parametrize("verb", ["expected", "rules"])
+def test_rules_for_machines() -> None:
+    """With --json, rule sets are listed with their boxes and published numbers, and one is as in its TOML."""
+    listed = json.loads(command("rules", "--json").stdout)
+    assert [rules["name"] for rules in listed] == preset_names()
+    assert (listed[0]["boxes"][0], listed[0]["published_mean"], listed[0]["published_std"]) == (
+        "aces",
+        254.5896,
+        59.6117,
+    )
+    assert json.loads(command("rules", "yacht", "--json").stdout) == tomllib.loads(command("rules", "yacht").stdout)
+
+
+def test_jobs_are_listed() -> None:
+    """Every job file has a line; by its name it is printed as it is, and so are the files for Slurm."""
+    lines = command("jobs").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        *sorted(path.stem for path in (ROOT / "jobs").glob("*.toml")),
+        *("site.sh", "chain.sh"),
+    ]
+    assert command("jobs", "scores").stdout == (ROOT / "jobs" / "scores.toml").read_text()
+    assert command("jobs", "site.sh").stdout == (ROOT / "slurm" / "site.sh").read_text()
+
+
+def test_jobs_by_name(tmp_path: Path) -> None:
+    """A job is found by its name, in any directory, and says the same as its file."""
+    plan = [sys.executable, "-m", "yahtzee_cluster", "plan"]
+    by_name, by_file = (
+        subprocess.run(
+            [*plan, "--job", job, "--rules", "yacht", "--target", "100", "--costs", "assumed", "--json"],
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True,
+        ).stdout
+        for job in ("maxprob-800", str(ROOT / "jobs" / "maxprob-800.toml"))
+    )  # fmt: skip
+    assert by_name == by_file
+
+
+CLOSE = {
+    "verb": (["expcted"], "argument COMMAND: invalid choice: 'expcted'; did you mean expected?"),
+    "objective": (["plan", "--objective", "maxprb"], "invalid choice: 'maxprb'; did you mean maxprob?"),
+    "objective in a file": (["plan", "--job", "JOB"], "utility, found 'maxprb'; did you mean maxprob?"),
+    "rule set": (["expected", "--rules", "yahtze"], "yahtze: no such rule set or file; did you mean yahtzee?"),
+    "rule set to print": (["rules", "Yatzi"], "Yatzi: no such rule set; did you mean yatzy?"),
+    "category": (["advise", "--used", "ace"], "used: no category 'ace'; did you mean aces?"),
+    "fixed set": (["run", "--G", "Aces"], "G: no element 'Aces'; did you mean aces?"),
+    "job": (["plan", "--job", "maxprob800"], "maxprob800: no such job or file; did you mean maxprob-800?"),
+    "job to print": (["jobs", "maxprob"], "maxprob: no such file comes with the program; did you mean maxprob-all?"),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(CLOSE))
+def test_close_names(kind: str, tmp_path: Path) -> None:
+    """For a name that is nearly right, the right one is suggested."""
+    arguments, expected = CLOSE[kind]
+    (tmp_path / "job.toml").write_text('objective = "maxprb"\n')
+    said = refusal(command(*(tmp_path / "job.toml" if word == "JOB" else word for word in arguments)))
+    assert said.endswith(f"{expected}\n")
+
+
+def test_names_that_are_not_close() -> None:
+    """For a name that is like none, all are listed."""
+    assert "chess: no such job or file; jobs are approx, " in refusal(command("plan", "--job", "chess"))
+    assert "invalid choice: 'chess' (choose from " in refusal(command("chess"))
+
+
+@pytest.mark.parametrize(
+    "program", [["yahtzee_cluster"], ["yahtzee_cluster", "run"], ["yahtzee_cluster.run"], ["yahtzee_cluster.plan"]]
+)
+def test_version(program: list[str]) -> None:
+    """--version names the program."""
+    result = subprocess.run(
+        [sys.executable, "-m", *program, "--version"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert result.stdout == f"yahtzee-cluster {yahtzee_cluster.__version__}\n"
+
+
+def test_plan_is_a_verb() -> None:
+    """The verb prints what the module prints."""
+    flags = ["--rules", "yacht", "--target", "100", "--ranks", "4", "--costs", "assumed"]
+    module = [sys.executable, "-m", "yahtzee_cluster.plan", *flags]
+    printed = subprocess.run(module, capture_output=True, text=True, timeout=300, check=True).stdout
+    assert command("plan", *flags).stdout == printed
+
+
+def test_only_the_chosen_verb_is_loaded() -> None:
+    """A verb that needs neither tables nor MPI loads neither."""
+    program = "import sys; from yahtzee_cluster.commands.cli import main; main(['jobs']); print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    loaded = result.stdout.splitlines()[-1].split()
+    assert "yahtzee_cluster.commands.jobs" in loaded
+    assert {"mpi4py", "rich", "shtab", "yahtzee_cluster.commands.duel"} & {*loaded} == set()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str, tmp_path: Path) -> None:
+    """The file for each shell knows all verbs and flags; a shell that is there can read it."""
+    result = command("completion", shell)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert all(word in result.stdout for word in (*cli.VERBS, "rolls-left", "race-wins"))
+    if shutil.which(shell):
+        (tmp_path / "completion").write_text(result.stdout)
+        subprocess.run([shell, "-n", str(tmp_path / "completion")], timeout=60, check=True)
+
+
+def test_completion_in_bash(tmp_path: Path) -> None:
+    """Bash completes verbs, flags and choices."""
+    (tmp_path / "completion").write_text(command("completion", "bash").stdout)
+    for words, expected in {
+        "pl": ["plan"],
+        "run --obj": ["--objective"],
+        "run --objective max": ["maxprob"],
+    }.items():
+        program = f""". {tmp_path / "completion"}
+            COMP_WORDS=(yahtzee-cluster {words}) COMP_CWORD={len(words.split())}
+            $(complete -p yahtzee-cluster | sed 's/.*-F \\([^ ]*\\).*/\\1/') && echo "${{COMPREPLY[@]}}"
+        """
+        result = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=60, check=True)
+        assert result.stdout.split() == expected, words
+
+
+def test_manual_page() -> None:
+    """The manual page has every verb with its flags."""
+    page = command("man").stdout.replace("\\-", "-")
+    assert page.startswith('.TH YAHTZEE-CLUSTER "1"')
+    assert all(f"yahtzee-cluster {verb}" in page for verb in cli.VERBS)
+    assert "--rolls-left" in page
+
+
+@pytest.mark.parametrize("verb", ["completion", "man"])
+def test_without_the_extra(verb: str, tmp_path: Path) -> None:
+    """Without the packages that make its file, a verb names the extra that brings them."""
+    for name in ("shtab", "argparse_manpage"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError\n")
+    result = command(*{"completion": ["completion", "bash"], "man": ["man"]}[verb], PYTHONPATH=str(tmp_path))
+    assert 'install it with pip install "yahtzee_cluster[shell]"' in refusal(result)
+
+
+@pytest.mark.parametrize("verb", sorted(cli.VERBS))
 def test_help(verb: str) -> None:
-    """Every verb explains itself."""
+    """Every verb explains itself, and its example is a command of this name."""
     result = command(verb, "--help")
     assert result.returncode == 0
     assert result.stdout.startswith(f"usage: yahtzee-cluster {verb}")
+    examples = re.findall(r"Examples?: ([^;]*)", " ".join(result.stdout.split()))
+    assert all(f"yahtzee-cluster {verb}" in example for example in examples)
 
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
@@ -107,13 +252,8 @@ def test_interrupted_while_loading(after_s: float) -> None:
         sys.argv = ["yahtzee-cluster", "expected"]
         runpy.run_module("yahtzee_cluster", run_name="__main__")
     """
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     line = [sys.executable, "-c", program]
-    try:
-        result = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert result.stderr == ""
+    result = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode in {-signal.SIGINT, 130}
 
 
@@ -151,9 +291,7 @@ def test_interrupt_stops_a_large_table(tmp_path: Path) -> None:
     boxes = "".join(f'[[category]]\nname = "{i}"\nface = {i % 6 + 1}\n' for i in range(16))
     file.write_text(f'name = "large"\nupper_threshold = 99\nupper_bonus = 9\n{boxes}', encoding="utf-8")
     command = [sys.executable, "-m", "yahtzee_cluster", "expected", "--rules", str(file)]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what ignores it hands that on
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        signal.signal(signal.SIGINT, before)
         while process.poll() is None and processor_s(process.pid) < 1.0:  # by then everything is loaded
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)

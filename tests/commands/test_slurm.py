@@ -1,7 +1,9 @@
 """Batch scripts: their text, and what a real Slurm makes of them."""
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from launch import BESIDE, YACHT_SHA256, YAHT_SHA256
 from mini_slurm import Slurm, lacking, started, wait_for
 
-from yahtzee_cluster.commands.slurm import Needs, Request, clock, doubt, script, seconds, time_s
+from yahtzee_cluster.commands.slurm import Needs, Request, clock, doubt, fewer, script, seconds, time_s
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "yahtzee_cluster"]
@@ -48,6 +50,27 @@ def test_time_from_the_forecast() -> None:
     assert doubt(request, NEEDS) is None
     short = Request("jobs/my.toml", 4, 8, time="5")
     assert doubt(short, NEEDS) == "--time 5 is less than the forecast of 00:05:00; expect requeues"
+
+
+def test_fewer_would_do() -> None:
+    """If fewer nodes, or fewer ranks on one node, take hardly longer, that is said, with the least that will do."""
+
+    def makespan_s(n_ranks: int) -> float:
+        return max(100 / (n_ranks - 1), 5.0)
+
+    said = fewer(Request("jobs/my.toml", 8, 8), makespan_s)
+    assert said == "--nodes 3 would do: the forecast is 5.0 s on 24 ranks, and 5.0 s on 64"
+    said = fewer(Request("jobs/my.toml", 1, 64), makespan_s)
+    assert said == "--ranks-per-node 20 would do: the forecast is 5.3 s on 20 ranks, and 5.0 s on 64"
+    assert fewer(Request("jobs/my.toml", 2, 8), makespan_s) is None
+    assert fewer(Request("jobs/my.toml", 1, 1), lambda _: 5.0) is None
+
+
+def test_fewer_for_a_real_job() -> None:
+    """The main job does not need 32 ranks; costs that were measured elsewhere count."""
+    request = ["slurm", "--job", "jobs/maxprob-800.toml", "--nodes", "4", "--ranks-per-node", "8"]
+    printed = subprocess.run([*PROGRAM, *request], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    assert re.fullmatch(r"yahtzee-cluster: --nodes 2 would do: the forecast is .* on 16 ranks, .*\n", printed.stderr)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +106,7 @@ def test_scripts_are_what_is_printed(path: Path) -> None:
     printed = subprocess.run(
         [*PROGRAM, *shlex.split(command[1])], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True
     )
-    assert (printed.stdout, printed.stderr) == (path.read_text(), "")
+    assert printed.stdout == path.read_text()
 
 
 REFUSED = {
@@ -94,7 +117,10 @@ REFUSED = {
     "short time": (["--time", "2"], "--time: expected at least 00:03:00, since the warning may come 00:02:00 before"),
     "job": (["--job", "none.toml"], "none.toml: cannot be read: No such file or directory"),
     "name": (["--store", "a\n#SBATCH --nodes=9"], "--store: expected a name of printable characters, found 'a\\n#SB"),
-    "site": (["--site", "none.sh"], "none.sh: no such site file here; stand in the checkout, or name one with --site"),
+    "site": (
+        ["--site", "none.sh"],
+        "none.sh: no such site file here; `yahtzee-cluster jobs site.sh >site.sh` writes one to adapt, and --site",
+    ),
     "cache": (["--job", "small.toml"], "no G makes it fit, and none needs less than --cache 1MB"),
     "submit": (
         ["--submit"],
@@ -118,6 +144,74 @@ def test_refusals(name: str, tmp_path: Path) -> None:
     assert expected in result.stderr
 
 
+# ------------------------------------------------------------------------------------- a chain without a Slurm
+
+SBATCH = """#!/bin/bash
+cat >/dev/null
+echo "$*" >>submitted
+n=$(wc -l <submitted)
+[ "$n" -lt "$REFUSED" ] || {
+    printf 'sbatch: error: Invalid account\\nsbatch: error: Batch job submission failed\\n' >&2
+    exit 1
+}
+echo 'sbatch: a remark' >&2
+echo "10$n;cluster"
+"""
+
+
+def chained(place: Path, refused: int, scancel: str = 'echo "$*" >>cancelled') -> subprocess.CompletedProcess[str]:
+    """The chain, with an sbatch that takes the jobs before this one."""
+    (place / ".venv").symlink_to(sys.prefix)
+    (place / "slurm").symlink_to(ROOT / "slurm")
+    (place / "yacht.toml").write_text('rules = "yacht"\ntarget = 300\nG = 3\n')
+    (place / "bin").mkdir()
+    for name, text in {"sbatch": SBATCH, "scancel": f"#!/bin/bash\n{scancel}\n"}.items():
+        (place / "bin" / name).write_text(text)
+        (place / "bin" / name).chmod(0o755)
+    environment = os.environ | {"PATH": f"{place / 'bin'}:{os.environ['PATH']}", "REFUSED": str(refused)}
+    command = ["slurm/chain.sh", "yacht.toml", "table", "2", "2"]
+    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_chain_of_four(tmp_path: Path) -> None:
+    """Each job of the chain waits for the one before it, by its number."""
+    result = chained(tmp_path, refused=9)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "plan 101, solve 102, verify 103, report 104\n"
+    waiting = re.findall(r"--dependency=(\S*)", (tmp_path / "submitted").read_text())
+    assert waiting == ["afterok:101", "afterok:102", "afterok:103"]
+
+
+@pytest.mark.parametrize(("refused", "name"), [(1, "plan"), (2, "solve"), (3, "verify"), (4, "report")])
+def test_chain_that_sbatch_refuses(refused: int, name: str, tmp_path: Path) -> None:
+    """Whichever job sbatch refuses, the chain says so on one line, cancels those before it, and submits no other."""
+    result = chained(tmp_path, refused)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    before = " ".join(str(100 + number) for number in range(1, refused))
+    assert result.stderr.startswith(f"slurm/chain.sh: {name}: sbatch: error: Invalid account sbatch: error: Batch job")
+    assert len((tmp_path / "submitted").read_text().splitlines()) == refused
+    if before:
+        assert result.stderr.endswith(f"; cancelled {before}\n")
+        assert (tmp_path / "cancelled").read_text() == f"{before}\n"
+
+
+def test_chain_that_cannot_be_cancelled(tmp_path: Path) -> None:
+    """If scancel fails as well, the numbers of the jobs that are left are said."""
+    result = chained(tmp_path, refused=3, scancel="exit 1")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.endswith("; cancel 101 102 with scancel\n")
+
+
+def test_chain_without_sbatch(tmp_path: Path) -> None:
+    """Where there is no Slurm, the chain says so on one line."""
+    (tmp_path / "site.sh").write_text("PYTHON=none\nPATH=/nowhere\n")
+    command = [shutil.which("bash") or "bash", str(ROOT / "slurm" / "chain.sh"), "job.toml", "table", "2", "2"]
+    environment = os.environ | {"SITE": "site.sh"}
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "slurm/chain.sh: no sbatch on PATH; submit where Slurm is\n"
+
+
 # ------------------------------------------------------------------------------------------------- a real Slurm
 
 
@@ -138,7 +232,7 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / ".venv").symlink_to(sys.prefix)
     (tmp_path / "slurm").symlink_to(ROOT / "slurm")
     (tmp_path / "yacht.toml").write_text('rules = "yacht"\ntarget = 300\nG = 3\n')
-    (tmp_path / "yaht.toml").write_text('rules = "yaht"\ntarget = 800\nG = 6\n')
+    (tmp_path / "yaht.toml").write_text('rules = "yaht"\ntarget = 345\nG = 6\n')
     return tmp_path
 
 
@@ -228,7 +322,7 @@ def test_chain(slurm: Slurm, checkout: Path) -> None:
     assert [job["JobState"] for job in jobs] == ["COMPLETED"] * 4
     assert all(job["EndTime"] <= after["StartTime"] for job, after in pairwise(jobs))
     logs = {name: (checkout / f"{name}-{number}.log").read_text() for name, number in numbers.items()}
-    assert "Advised: --G 3" in logs["plan"]
+    assert "Advised: --G " in logs["plan"]
     assert "classes    80, 80 computed now" in logs["solve"]
     assert "classes    80 of 80 there, all sound" in logs["verify"]
     assert f"sha256     {YACHT_SHA256}\nclasses    80, all there already" in logs["report"]
@@ -249,3 +343,18 @@ def test_chain_ends_where_it_fails(slurm: Slurm, checkout: Path) -> None:
     )  # fmt: skip
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == "yahtzee-cluster: none.toml: cannot be read: No such file or directory\n"
+
+
+def test_chain_that_a_real_slurm_refuses(slurm: Slurm, checkout: Path) -> None:
+    """Where Slurm takes the plan and refuses the run, which names a partition that is not there, no job is left."""
+    other = 'case $* in *=solve*) set -- --partition=none "$@" ;; esac'
+    (checkout / "site.sh").write_text(f'. slurm/site.sh\nsbatch() {{ {other}; command sbatch "$@"; }}\n')
+    refused = subprocess.run(
+        ["slurm/chain.sh", "yacht.toml", "table", "2", "2"], env={**slurm.environment, "SITE": "site.sh"},
+        cwd=checkout, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+    found = re.fullmatch(r"slurm/chain.sh: solve: sbatch: error: .*; cancelled (\d+)\n", refused.stderr)
+    assert found, refused.stderr
+    slurm.ended(found[1])
+    assert not slurm.run("squeue", "--noheader")

@@ -9,7 +9,7 @@ from yahtzee_cluster.engine.cache import PAGE_BYTES, Cache, size_of
 from yahtzee_cluster.engine.partition import ClassId
 
 classes = st.integers(0, 5).map(ClassId)
-operation = st.tuples(st.sampled_from(["take", "take", "hold", "let_go", "let_go", "drop"]), classes, st.integers(0, 6))
+operation = st.tuples(st.sampled_from(["take", "take", "pin", "unpin", "unpin", "drop"]), classes, st.integers(0, 6))
 operations = st.integers(0, 60).flatmap(lambda n: st.lists(operation, min_size=n, max_size=n))
 
 
@@ -54,13 +54,13 @@ class Model:
         self.sizes = [(other, size) for other, size in self.sizes if other != cls]
         return True
 
-    def hold(self, cls: ClassId) -> None:
+    def pin(self, cls: ClassId) -> None:
         """Hold a class, which is thereby used."""
         self.holders[cls] += 1
         self.sizes.sort(key=lambda item: item[0] == cls)
 
-    def let_go(self, cls: ClassId) -> None:
-        """Undo one hold."""
+    def unpin(self, cls: ClassId) -> None:
+        """Undo one pin."""
         self.holders[cls] -= 1
 
 
@@ -74,12 +74,12 @@ def test_cache_does_what_the_naive_one_does(limit_bytes: int, listed: list[tuple
         match verb:
             case "take" if cls not in model:
                 assert cache.take(cls, n_bytes) == model.take(cls, n_bytes)
-            case "hold":
-                cache.hold(cls)
-                model.hold(cls)
-            case "let_go" if model.holders[cls]:
-                cache.let_go(cls)
-                model.let_go(cls)
+            case "pin":
+                cache.pin(cls)
+                model.pin(cls)
+            case "unpin" if model.holders[cls]:
+                cache.unpin(cls)
+                model.unpin(cls)
             case "drop":
                 assert cache.drop(cls) == model.drop(cls)
         assert all((other in cache) == (other in model) for other in map(ClassId, range(6)))
@@ -98,14 +98,14 @@ def test_held_classes_stay(taken: list[ClassId], data: st.DataObject) -> None:
         for number in range(n):
             if number == early:
                 assert cache.take(cls, 1) == []
-            cache.hold(cls)
+            cache.pin(cls)
         if early == n:
             assert cache.take(cls, 1) == []
     assert cache.take(ClassId(6), 7 - len(taken)) is None
     for cls, n in n_holds.items():
         for _ in range(n):
             assert not cache.drop(cls)
-            cache.let_go(cls)
+            cache.unpin(cls)
         assert cache.drop(cls)
         assert not cache.drop(cls)
     assert (cache.used_bytes, cache.peak_bytes) == (0, len(taken))

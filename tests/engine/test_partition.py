@@ -8,7 +8,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 from partitions import one_player, partitions
 
-from yahtzee_cluster.engine.partition import Partition, Subsets, cache_values, reads_per_value
+from yahtzee_cluster.engine.partition import MOST_LOW, ClassId, Partition, Subsets, cache_values, reads_per_value
 
 
 @given(partitions(9))
@@ -75,3 +75,14 @@ def test_two_players_of_yacht() -> None:
 
     partition = Partition(24, 0, reachable)
     assert sum(len(partition.members(cls)) for cls in partition.classes) == 5_200_300
+
+
+def test_members_beyond_the_listed_half() -> None:
+    """Members are all subsets of their layer and part, in increasing order, however many elements are not fixed."""
+    partition = Partition(MOST_LOW + 3, 0b1_0000_0010)
+    subsets = np.arange(1 << partition.n_elements)
+    for part in (0, 2, 0b1_0000_0010):
+        for layer in (0, 2, 9, partition.n_elements):
+            expected = subsets[(subsets & partition.fixed == part) & (np.bitwise_count(subsets) == layer)]
+            cls = ClassId(layer << 2 | (part >> 1 & 1) | (part >> 8) << 1)
+            assert np.array_equal(partition.members(cls), expected)

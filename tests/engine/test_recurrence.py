@@ -46,8 +46,8 @@ def test_shares_make_up_the_block(block: Block, cuts: list[int]) -> None:
 
 
 def test_a_problem_must_say_what_it_is() -> None:
-    """A problem without elements, identity, sizes or solver cannot be made; all else can be left away."""
-    assert Recurrence.__abstractmethods__ == {"element_names", "identity", "sizes", "solver"}
+    """A problem without elements, identity or solver cannot be made; all else can be left away."""
+    assert Recurrence.__abstractmethods__ == {"element_names", "identity", "solver"}
     with pytest.raises(TypeError, match="abstract"):
         Recurrence()  # type: ignore[abstract]
 
@@ -70,6 +70,21 @@ def test_defaults(harbour_first: bool) -> None:
 def test_plain_size(lengths: tuple[int, ...]) -> None:
     """The plain size is the largest of all subsets' sizes."""
     assert Listed(lengths).plain_size == max(lengths)
+
+
+@given(st.sets(st.integers(0, 255)), st.sets(st.integers(0, 255)), st.integers(0, 7), st.data())
+def test_lookup(having: set[int], lower: set[int], element: int, data: st.DataObject) -> None:
+    """All subsets of a block, or of a share, are found in the block below, whatever that lacks or has besides."""
+    block = block_of(dict.fromkeys(sorted(having), 1))
+    first = data.draw(st.integers(0, len(block)))
+    share = block.share(first, data.draw(st.integers(first, len(block))))
+    full = {subset ^ 1 << element for subset in having if subset >> element & 1}
+    for present in (lower, lower | full, full):
+        below = block_of(dict.fromkeys(sorted(present), 1))
+        here, there = share.lookup(element, below)
+        found = dict(zip(share.subsets[here].tolist(), below.subsets[there].tolist(), strict=True))
+        expected = [subset for subset in share.subsets.tolist() if subset >> element & 1]
+        assert found == {subset: subset ^ 1 << element for subset in expected if subset ^ 1 << element in present}
 
 
 @pytest.mark.parametrize("wrong", [0, 3, 6])

@@ -57,7 +57,7 @@ class Account:
     to_load: set[tuple[int, ClassId]] = field(default_factory=set)
     """What workers were told to compute or to preload needs these, and they may load them at any time."""
     lost: list[ClassId] = field(default_factory=list)
-    """What somebody had begun who left."""
+    """What a worker that left had begun."""
     n_left: int = 0
 
     @property
@@ -141,7 +141,7 @@ def drive(schedule: Schedule, n_workers: int, random: Random) -> Iterator[tuple[
 def test_every_class_is_computed_once_and_in_time(schedule: Schedule, n_workers: int, random: Random) -> None:
     """A run ends, with each class that was not there computed once, by an idle worker, after all that it reads.
 
-    What somebody had begun who left is computed once more.
+    What a worker that left had begun is computed once more.
     """
     todo = list(set(schedule.dependencies) - schedule.done)
     computed = []
@@ -171,7 +171,7 @@ def test_what_nobody_needs_is_dropped(schedule: Schedule, n_workers: int, random
 
 @given(schedules(), st.integers(1, 5), randoms)
 def test_preloads_do_not_collide(schedule: Schedule, n_workers: int, random: Random) -> None:
-    """Only who computes, and does not preload, is told to; for a class that is ready, and that nobody preloads for."""
+    """Only a worker that computes and does not preload is told to, for a ready class that no other preloads for."""
     for account, said in drive(schedule, n_workers, random):
         if isinstance(said, Preload):
             assert said.worker in set(account.computing) - set(account.preloading)
@@ -182,7 +182,7 @@ def test_preloads_do_not_collide(schedule: Schedule, n_workers: int, random: Ran
 
 @given(schedules(), st.integers(1, 5), randoms)
 def test_least_to_read_among_the_most_urgent(schedule: Schedule, n_workers: int, random: Random) -> None:
-    """Who asks alone gets, of the ready classes that are most urgent, the one that it must read least for."""
+    """A single worker that asks gets, of the most urgent ready classes, the one that it must read least for."""
     for account, said in drive(schedule, n_workers, random):
         if not isinstance(said, Compute) or account.idle != {said.worker}:
             continue

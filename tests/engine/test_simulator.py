@@ -1,16 +1,17 @@
 """The simulation of a run: its bounds, and what a cache and more workers change."""
 
+from balance import COMPUTING_ONLY, WITH_A_DISK
 from simulated import YACHT, YAHTZEE, longest_chain
 from toy import Tours
 
-from yahtzee_cluster.engine.fixed_set import Scales, needed_bytes
-from yahtzee_cluster.engine.simulator import Costs, simulate
+from yahtzee_cluster.engine.fixed_set import FixedSetSearch, needed_bytes
+from yahtzee_cluster.engine.simulator import simulate
 
 
 def test_simulated_runs_keep_the_laws() -> None:
     """No run is shorter than its work on all cores or than its longest chain; one worker is never idle for long."""
-    costs = Costs()
-    partition = YAHTZEE.partition(Scales(YAHTZEE).pick(5))
+    costs = WITH_A_DISK
+    partition = YAHTZEE.partition(FixedSetSearch(YAHTZEE).pick(5))
     sizes = partition.n_values
     chain: dict[int, float] = {}
     for cls in partition.classes:
@@ -38,12 +39,11 @@ def test_a_larger_cache_reads_less() -> None:
 
 def test_between_the_bounds() -> None:
     """With nothing but computing to do, no run is better than its longest chain allows, nor worse than any order is."""
-    computing_only = Costs(1e-7, 0.0, 0.0, 0.0, float("inf"), float("inf"))
     for n_fixed in (2, 5):
-        partition = YAHTZEE.partition(Scales(YAHTZEE).pick(n_fixed))
+        partition = YAHTZEE.partition(FixedSetSearch(YAHTZEE).pick(n_fixed))
         busy = sum(partition.n_values.values()) / longest_chain(partition)
         for n_workers in (1, 2, 3, 4, 8, 15, 20, 63):
-            efficiency = simulate(partition, n_workers, 1 << 40, computing_only).efficiency
+            efficiency = simulate(partition, n_workers, 1 << 40, COMPUTING_ONLY).efficiency
             assert 1 / (1 + (n_workers - 1) / busy) <= efficiency * (1 + 1e-9)
             assert efficiency <= min(1, busy / n_workers) * (1 + 1e-9)
 

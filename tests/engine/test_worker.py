@@ -213,7 +213,7 @@ def test_what_is_gone_is_not_waited_for() -> None:
     assert worker.missed(Load(large)) == []
     assert (large in worker.cache, worker.next) == (False, None)
     assert worker.cache.used_bytes == used - 2 * PAGE_BYTES
-    # Whoever needs it after all loads it again.
+    # A worker that still needs it loads it again.
     assert worker.done(Load(small)) == [Loaded(0, small)]
     assert worker.done(Solve(other)) == [Solved(0, other), Write(other)]
     assert worker.done(Write(first)) == [Committed(0, first)]

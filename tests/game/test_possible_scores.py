@@ -11,7 +11,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchor, Anchors
 from yahtzee_cluster.game.dice import ROLLS
-from yahtzee_cluster.game.possible_scores import check_score, leads, scores_so_far
+from yahtzee_cluster.game.possible_scores import check_score, highest_score, leads, scores_so_far
 from yahtzee_cluster.game.rules import Joker, Rules, load_rules, parse_rules, preset_names
 
 # Jokers in a lower box, which may be worth any dice, and upper boxes that may have other faces than their own.
@@ -70,6 +70,13 @@ def test_all_games_of_small_rule_sets(name: str, joker: Joker) -> None:
             decided.setdefault((free, chip), set()).update(scores)
     for (free, chip), scores in decided.items():
         assert scores_so_far(anchors, Anchor(free, None, chip)) == tuple(sorted(scores))
+    assert highest_score(anchors) == max(max(scores) for (free, _), scores in decided.items() if not free)
+
+
+def test_highest_scores() -> None:
+    """The highest final scores are those that are known."""
+    highest = {"yahtzee": 1575, "kniffel": 375, "yatzy": 374, "yacht": 303}
+    assert {name: highest_score(Anchors(load_rules(name))) for name in highest} == highest
 
 
 @pytest.mark.parametrize("name", preset_names())

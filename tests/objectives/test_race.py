@@ -89,7 +89,7 @@ def test_races_are_the_judge_s(text: str, n_sampled: int) -> None:
 
 
 def test_what_holds_of_every_race() -> None:
-    """More of a lead is never worse; what the one gains the other loses; who has nothing left to do waits."""
+    """More of a lead is never worse; what one player gains the other loses; a player with no box left waits."""
     problem = RaceWins(parse_rules(SMALL["plain"], "plain"))
     entries, n = solved(problem), 3
     for subset, found in entries.items():
@@ -258,7 +258,7 @@ def test_asking(tmp_path: Path) -> None:
         (["value", "--lead", "3"], "lead: no game comes to 3 here; the most is 0"),
         (["value", "--used", "pairs", "--lead", "7"], "lead: no game comes to 7 here; the nearest are 6 and 8"),
         (["value", "--used", "pairs", "--lead", "41"], "lead: no game comes to 41 here; the most is 24"),
-        (["value", "--lead", "3x"], "argument --lead: expected a whole number, found '3x'"),
+        (["value", "--lead", "3x"], "argument --lead: expected a whole number of at most 9 digits, found '3x'"),
         (["curve"], "holds the table of two players, which `value` can be asked for"),
     ):
         refused = command(wrong[0], "--store", tmp_path, *wrong[1:])

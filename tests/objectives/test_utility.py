@@ -31,7 +31,7 @@ def solved(rules: Rules, goal: str, path: Path) -> Table:
 
 
 def test_the_opponent_s_highest_score_counts() -> None:
-    """Whoever has the highest score that opponents can have ties with those who have it, and beats the others."""
+    """The highest score that opponents can have ties with opponents who have it, and beats all others."""
     curve = np.array([1.0, 0.5, 0.25])  # of at least 0, 1 and 2 points
     assert worth_of("beat:1", curve, 3).tolist() == [0.25, 0.625, 0.875]
     assert worth_of("beat-all:1", curve, 3).tolist() == [0.0, 0.5, 0.75]
@@ -190,7 +190,8 @@ def test_scores_that_no_game_has(tmp_path: Path) -> None:
 def test_every_job_file_makes_a_problem(path: Path) -> None:
     """Every file in jobs/ describes something that can be computed."""
     job = Job.read(str(path))
-    assert job.overridden({"rules": "yacht", "G": "auto"}).problem().element_names
+    target = None if job.target is None else 100
+    assert job.overridden({"rules": "yacht", "G": "auto", "target": target}).problem().element_names
 
 
 @pytest.mark.program
@@ -212,7 +213,7 @@ def test_refusals(tmp_path: Path) -> None:
         (["--goal", "reach:²"], "goal: expected reach:N"),
         (["--goal", "reach:9", "--against", "expected"], "against: only goals beat:K and beat-all:K have opponents"),
         (["--goal", "beat:1", "--against", "nowhere"], "nowhere: holds no table"),
-        (["--goal", "beat:1", "--against", "chance"], "the best chance to win looks at the others"),
+        (["--goal", "beat:1", "--against", "chance"], "the best chance to win depends on the other players"),
         (["--goal", "worth:/"], "/: cannot be read: Is a directory"),
         (["--goal", "worth:/none"], "/none: cannot be read: No such file or directory"),
         (["--goal", f"worth:{empty}"], "expected 1 to 304 numbers, for the final scores from 0 on, found 0"),

@@ -1,7 +1,10 @@
 """Advice: what every legal move of a position is worth, at a terminal, in one shot, and line by line."""
 
 import json
+import os
+import pty
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -278,7 +281,7 @@ def test_beat(tmp_path: Path) -> None:
 
 
 def test_expected_score_of_who_plays_for_a_score(tmp_path: Path) -> None:
-    """With a table of scores, the expected score is that of who goes on playing for the goal."""
+    """With a table of scores, the expected score is that of continuing to play for the goal."""
     table = computed(SMALL["free"], tmp_path / "table", "scores")
     start = Adviser(table.rules, table).advise(Position(Anchor(table.rules.all_free, 0, False)), 17)[0]
     assert start.expected == pytest.approx(table.moments(Anchor(table.rules.all_free, 0, False), 17)[0], rel=1e-12)
@@ -317,7 +320,7 @@ def test_a_damaged_table_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lines", [[], ["--lines"]])
 def test_nobody_listens(lines: list[str]) -> None:
-    """A reader who leaves ends it in peace; a full disk, or streams that are closed, take one line."""
+    """A reader that closes the pipe ends it quietly; a full disk, or streams that are closed, take one line."""
     said = "all\n" * 20
     program = f"{sys.executable} -m yahtzee_cluster advise --rules yacht {' '.join(lines)}"
     for redirected, code, complaint in (
@@ -353,7 +356,10 @@ REFUSED = [
     ("- x x x x x x x x x x - x 62 Maybe 2 1 2 2 2 6", "bonus active: expected True or False, found 'Maybe'"),
     ("- x x x x x x x x x x - x 62 True 2 1 2 2 2 6", "chip: the Yahtzee box is not used"),
     ("- x x x x x x x x x x - x 101 False 2 1 2 2 2 6", "cannot bring an upper total of 101"),
-    ("- x x x x x x x x x x - x -1 False 2 1 2 2 2 6", "upper total: expected a whole number, found '-1'"),
+    (
+        "- x x x x x x x x x x - x -1 False 2 1 2 2 2 6",
+        "upper total: expected a whole number of at most 9 digits, found '-1'",
+    ),
     ("- x x x x x x x x x x - o 62 False 2 1 2 2 2 6", "marks: expected x for a used box and - for a free one"),
     ("- x x x x x x x x x x - x 62 False 4 1 2 2 2 6", "rerolls left: expected 0, 1, 2 or 3, found '4'"),
     ("x x x x x x x x x x x x x 62 False 2 1 2 2 2 6", "no box is free: the game is over"),
@@ -427,6 +433,29 @@ def test_refusals(flags: list[str], complaint: str) -> None:
     assert (result.returncode, result.stdout) == (2, ""), result.stderr
     assert complaint in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_at_a_terminal() -> None:
+    """On a narrow terminal lines are broken between words alone, and Ctrl-C at the prompt ends the line."""
+    ours, theirs = pty.openpty()
+    line = [sys.executable, "-m", "yahtzee_cluster", "advise", "--rules", "yacht"]
+    variables = os.environ | {"COLUMNS": "40", "TERM": "dumb"}
+    with subprocess.Popen(
+        line, stdin=theirs, stdout=theirs, stderr=theirs, env=variables, start_new_session=True
+    ) as it:
+        os.close(theirs)
+        seen = b""
+        while b"roll 1> " not in seen:
+            seen += os.read(ours, 65536)
+        it.send_signal(signal.SIGINT)
+        end = os.read(ours, 65536)
+        assert it.wait(60) == 130
+    os.close(ours)
+    assert b"\n" in end
+    lines = seen.decode().partition("Playing for")[0].splitlines()
+    assert max(map(len, lines)) <= 40
+    free = " ".join(" ".join(lines).split()).partition("free: ")[2]
+    assert free.split(", ") == [category.name for category in load_rules("yacht").categories]
 
 
 def test_help() -> None:

@@ -77,7 +77,7 @@ def test_throws_are_all_dice_equally_likely() -> None:
 
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_with_dice_as_exactly(name: str, tmp_path: Path) -> None:
-    """Whoever plays alone ends with dice as it does exactly: mean, and chances against each of the others."""
+    """Simulated games of strategies that ignore the others agree with the exact result: means, and chances to win."""
     rules = small(name)
     compute(tmp_path / "beat", utility(rules, "beat:1"), 0b11)
     strategies: list[Strategy] = [BestMean(), parse_strategy(str(tmp_path / "beat"))]
@@ -96,7 +96,7 @@ def test_with_dice_as_exactly(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [TWO_BOXES, BONUS, SMALL["plain"]], ids=["two-boxes", "bonus", "plain"])
 def test_perfect_play_is_worth_what_the_table_says(text: str, tmp_path: Path) -> None:
-    """Two who play by a table of two players win, tie and lose as its opening says; who does not, wins less."""
+    """Two players who follow a table of two players win, tie and lose as its opening says; any other wins less."""
     rules = parse_rules(text, "race")
     problem = RaceWins(rules)
     compute(tmp_path, problem, 0b11)
@@ -125,7 +125,7 @@ def test_one_quantity_is_enough(tmp_path: Path) -> None:
 
 
 def test_the_last_turn_for_the_chance() -> None:
-    """Who is last to move, and has one box left, sees what there is to beat: the rule is then the best there is."""
+    """The last player to move, with one box left, knows the score to beat: there the rule is optimal."""
     rules = parse_rules('name = "one"\n[[category]]\nname = "any"\npoints = "sum"\n', "one")
     judge = reference.maxprob(rules)
     curve = play_for_mean(rules).curve
@@ -293,10 +293,13 @@ def test_duel_at_the_shell(tmp_path: Path) -> None:
         (["expected", "expected", "--rules", ""], "cannot be read: Is a directory"),
         (["expected"], "expected 2 to 16 strategies, found 1"),
         (["expected"] * 17, "expected 2 to 16 strategies, found 17"),
-        (["chance", "expected", "--exact"], "looks at the others: only games with dice can say what comes of it"),
+        (["chance", "expected", "--exact"], "depends on the other players; only simulated games can evaluate it"),
         (["expected", "expected", "--seed", "3"], "seed: this duel needs no dice; say how many --games to play"),
         (["expected", "expected", "--games", "0"], "games: expected at least one"),
-        (["expected", "expected", "--games", "1x"], "argument --games: expected a whole number, found '1x'"),
+        (
+            ["expected", "expected", "--games", "1x"],
+            "argument --games: expected a whole number of at most 9 digits, found '1x'",
+        ),
         (["expected", "expected", "--games", "5", "--exact"], "not allowed with argument"),
     ):
         refused = command("duel", *flags)

@@ -41,7 +41,7 @@ def test_dice_in_any_order() -> None:
         (lambda start: Position(start, (1, 2, 3, 4, 5), -1), "rolls left: expected 0 to 2"),
         (lambda start: Position(start, (1, 2, 3, 4, 5), 1.0), "rolls left: expected 0"),  # type: ignore[arg-type]
         (lambda start: Position(start, rolls_left=1), "rolls left: expected 3 without dice, found 1"),
-        (lambda start: Position(start, score=-1), "score so far: expected a whole number, found -1"),
+        (lambda start: Position(start, score=-1), "score so far: expected a whole number from 0 to 1000000, found -1"),
         (lambda _: Goal(-1), "reach: expected a score to play for, and nothing beside it, found -1"),
         (lambda _: Goal(250, "beat:1"), "reach: expected a score to play for, and nothing beside it, found 250"),
         (lambda _: YAHTZEE.advise(Position(Anchor(8190, 6, False))), "cannot bring an upper total of 6"),

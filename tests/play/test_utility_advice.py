@@ -83,7 +83,7 @@ def test_a_table_of_some_utility_is_played_by(tmp_path: Path) -> None:
     store = ["--store", table.path]
     assert json.loads(advise(*store, "--json").stdout)["goal"] == "beat:1"
     assert json.loads(advise(*store, "--json").stdout)["moves"][0]["p"] == pytest.approx(start, rel=1e-12)
-    assert f"Playing for beat:1: {100 * start:.6g} % of reaching it." in advise(*store).stdout
+    assert f"Playing for beat:1: {100 * start:.6g} % to win, a tie counted half." in advise(*store).stdout
     asked = ["--used", "house", "--score-so-far", "5", "--dice", "1,2,2,5,6", "--rolls-left", "1"]
     position = Position(Anchor(0b1011, 0, False), (1, 2, 2, 5, 6), 1, 5)
     small = Adviser(table.rules, table)
@@ -101,6 +101,8 @@ def test_a_table_of_some_utility_is_played_by(tmp_path: Path) -> None:
     assert "Playing for beat:1" in answers[1]
     assert "to beat or to reach a score takes a table of maxprob or scores" in answers[2]
     assert "there is no table of some utility" in talk(Adviser(table.rules), "goal table")[0]
+    outright = Adviser(table.rules, with_utility("free", "beat-all:2", tmp_path / "outright"))
+    assert talk(outright, "goal table")[0].endswith(" % to win, a tie counted as lost.")
     daring = Adviser(table.rules, with_utility("free", "power:2", tmp_path / "daring"))
     assert listing(daring.advise(position)).split()[:2] == ["worth", "cost"]
 
@@ -136,6 +138,6 @@ def test_tables_that_cannot_advise(tmp_path: Path) -> None:
         refused = advise("--store", paths.get(name, tmp_path / name), *flags)
         assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), (name, flags)
         assert complaint in refused.stderr
-    for name in ("distribution", "expected"):  # both are of who plays for the highest expected score
+    for name in ("distribution", "expected"):  # both are for the highest expected score
         told = advise("--store", paths[name], "--lines", said="- - - 0 False 3 1 1 1 1 1\n").stdout
         assert told.startswith(f"{Adviser(race.rules).expected.mean[Adviser(race.rules).expected.start]:.6f} roll")

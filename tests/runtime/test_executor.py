@@ -240,6 +240,30 @@ def test_failing_solver(fixed: int, digests: dict[bool, str], tmp_path: Path) ->
     assert store.table_digest == digests[False]
 
 
+class LeavingNaN(Tours):
+    """A solver that forgets one entry."""
+
+    def solver(self) -> Solver:
+        """As it should be, but for the last entry of subset 7."""
+        solve = super().solver()
+
+        def forgets(block: Block, below: Below) -> None:
+            solve(block, below)
+            if 7 in block.subsets:
+                block[7][-1] = np.nan
+
+        return forgets
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_nan_is_not_committed(n_threads: int, tmp_path: Path) -> None:
+    """A class in which a solver has left NaN is not written; the error names the first such subset."""
+    with pytest.raises(ClassFailedError, match=r"class 03-0: .*NaN among the entries of subset 7 \(") as caught:
+        compute(tmp_path, LeavingNaN(), 0, n_threads=n_threads)
+    assert caught.value.exit_code == 1
+    assert all(opened(tmp_path, Tours(), 0).partition.layer(cls) < 3 for cls in opened(tmp_path, Tours(), 0).committed)
+
+
 def fail(path: str, n_threads: str) -> None:
     """Compute a table whose solver raises."""
     compute(Path(path), Failing(), 0, n_threads=int(n_threads))

@@ -63,7 +63,7 @@ def test_room_for_the_frontier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_reading_in_vain(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Who loads in advance what is dropped goes on without it, and so does, with a warning, who finds it damaged.
+    """A worker that preloads a dropped class goes on without it; one that finds it damaged does too, with a warning.
 
     Where it is needed at once, that is an error.
     """

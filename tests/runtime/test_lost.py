@@ -202,7 +202,7 @@ def test_suspended_job(tmp_path: Path) -> None:
 
 
 def test_watch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is silent for longer than the limit is lost, once; who speaks in time never is."""
+    """A rank that is silent for longer than the limit is lost, once; one that speaks in time never is."""
     now = [100.0]
     monkeypatch.setattr(heartbeat, "monotonic", lambda: now[0])
     watched = Leases([1, 2, 3], limit_s=10)
@@ -237,7 +237,7 @@ def test_watch_that_slept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_speaking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is watched with the same limit speaks several times before it is over."""
+    """A rank that is watched with the same limit speaks several times before it is over."""
     now = [0.0]
     monkeypatch.setattr(heartbeat, "monotonic", lambda: now[0])
     watched = Leases([1], limit_s=10)
@@ -292,7 +292,7 @@ def test_guard(how: str, code: int, said: str) -> None:
 
 
 def test_guard_forwards_signals() -> None:
-    """Who signals the guard means the rank."""
+    """A signal to the supervisor is meant for the rank."""
     command = [sys.executable, "-c", GUARDED, "wait"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as guard:
         assert guard.stdout is not None

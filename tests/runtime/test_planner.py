@@ -1,8 +1,10 @@
 """The planner's command: the thesis' model, the true sizes and the simulated schedule side by side."""
 
 import json
+import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +14,22 @@ from small_games import SMALL
 
 from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine import fixed_set
-from yahtzee_cluster.engine.fixed_set import Scales, smallest_that_fits
-from yahtzee_cluster.engine.partition import ClassId
-from yahtzee_cluster.engine.recurrence import Block
+from yahtzee_cluster.engine.fixed_set import FixedSetSearch, smallest_that_fits
 from yahtzee_cluster.engine.simulator import Costs
 from yahtzee_cluster.game.rules import parse_rules
-from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.runtime import planner
-from yahtzee_cluster.runtime.planner import as_text, calibrate, make_plan
-from yahtzee_cluster.storage.store import Store
+from yahtzee_cluster.runtime import plan_output
+from yahtzee_cluster.runtime.costs import KnownCosts
+from yahtzee_cluster.runtime.plan_output import as_text
+from yahtzee_cluster.runtime.planner import make_plan
 
 TWO = Race(parse_rules(SMALL["free"], "test"))
 
 
 def plan(*flags: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "yahtzee_cluster.plan", *flags]
+    """Run the command, with costs that are the same everywhere unless the flags say otherwise."""
+    costs = [] if {"--costs", "--calibrate"} & {*flags} else ["--costs", "assumed"]
+    command = [sys.executable, "-m", "yahtzee_cluster.plan", *flags, *costs]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -51,41 +53,71 @@ def test_the_thesis_case() -> None:
     assert rows[5]["cache_bytes"] < rows[5]["thesis_cache_bytes"] / 3
     assert [round(row["most_busy"], 1) for row in rows[:6]] == [1.0, 1.8, 3.2, 5.7, 10.1, 17.1]
     assert found["left_out"] == []
+    assert found["of_thesis"]
     assert found["advised"] in {row["n_fixed"] for row in rows if row["fits"]}
 
 
 def test_scaling() -> None:
-    """For one G, the same forecasts as for that G on so many ranks; nothing gets longer without the disk in the way."""
+    """Every number of ranks has its best G, and the same forecasts as a plan for so many ranks; more are not slower."""
     flags = ["--rules", "yacht", "--target", "300", "--G", "3"]
     found = planned(*flags, "--scaling")
-    assert found["ranks"] == [1 << n for n in range(1, 11)]
-    assert (found["rules"], found["objective"], found["target"]) == ("yacht", "maxprob", 300)
+    rows = {row["ranks"]: row for row in found["rows"]}
+    assert list(rows) == [1 << n for n in range(1, 11)]
+    assert (found["rules"], found["objective"], found["target"], len(found["G"])) == ("yacht", "maxprob", 300, 3)
     for n_ranks in (4, 16):
-        row = planned(*flags, "--ranks", str(n_ranks))["rows"][3]
-        assert (row["G"], row["classes"]) == (found["G"], found["classes"])
-        assert row["forecast"] == found["forecasts"][found["ranks"].index(n_ranks)]
-    shown = plan(*flags, "--scaling").stdout.splitlines()
+        plan_for_it = planned(*flags, "--ranks", str(n_ranks))
+        used, best, own = (plan_for_it["rows"][n] for n in (rows[n_ranks]["n_fixed"], plan_for_it["advised"], 3))
+        assert (rows[n_ranks]["classes"], rows[n_ranks]["forecast"]) == (used["classes"], used["forecast"])
+        assert used["forecast"]["makespan_s"] <= 1.05 * best["forecast"]["makespan_s"]
+        assert rows[n_ranks]["as_asked"]["makespan_s"] == own["forecast"]["makespan_s"]
+    times = [row["forecast"]["makespan_s"] for row in found["rows"]]
+    assert all(later <= earlier * 1.02 for earlier, later in pairwise(times))
+    assert all(row["core_s"] == row["ranks"] * row["forecast"]["makespan_s"] for row in found["rows"])
+    assert rows[2]["n_fixed"] < rows[64]["n_fixed"]
+
+
+def test_scaling_for_people() -> None:
+    """The table has a line for each number of ranks, and says how many are worth it."""
+    flags = ["--rules", "yacht", "--target", "300", "--scaling"]
+    shown = plan(*flags, "--G", "3").stdout.splitlines()
     assert shown[0] == "yacht, maxprob, target 300"
-    assert len(shown) == 6 + 10
-    refused = plan(*flags, "--scaling", "--cache", "100KB")
+    assert shown[3] == "costs      assumed, not measured:"
+    assert shown[7].endswith("with |G| = 3")
+    assert len(shown[8:-2]) == 10
+    assert re.fullmatch(r"Worth it: about (\d+) ranks, with --G \d+; .*nothing gets faster\.", shown[-1])
+    assert "with |G|" not in plan(*flags).stdout
+    refused = plan(*flags, "--G", "3", "--cache", "100KB")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "--cache 100KB is too small for |G| = 3" in refused.stderr
 
 
-def test_calibration_and_figure(tmp_path: Path) -> None:
-    """Measured costs are plausible, and the figure is drawn, the same file each time."""
-    rules = tmp_path / "rules.toml"
-    rules.write_text(SMALL["free"])
-    flags = ["--rules", str(rules), "--target", "200", "--store", str(tmp_path / "table")]
-    costs = planned(*flags, "--calibrate")["costs"]
-    assert 1e-9 < costs["value_s"] < 1e-5
-    assert 1e4 < costs["disk_write_bytes_per_s"] < 1e12
-    assert 1e-5 < costs["commit_s"] < 1
+def test_ranks_that_are_worth_it() -> None:
+    """As long as twice as many save a quarter of the time, they are worth it."""
+    rows = planned("--scaling")
+    times = {row["ranks"]: row["forecast"]["makespan_s"] for row in rows["rows"]}
+    n_ranks = 2
+    while times[2 * n_ranks] <= 0.75 * times[n_ranks]:
+        n_ranks *= 2
+    assert rows["worth"] == n_ranks
+    assert 2 < n_ranks < 1024
+
+
+def test_thesis_where_it_belongs(tmp_path: Path) -> None:
+    """Figures of the thesis stand beside a plan for its game, and beside no other."""
+    assert "thesis" not in plan("--rules", "yacht").stdout
+    assert [Job(objective=name).is_of_thesis for name in ("maxprob", "approx", "race")] == [True, True, False]
+    other = tmp_path / "other.svg"
+    assert plan("--rules", "yacht", "--plot", str(other)).returncode == 0
+    assert "thesis" not in other.read_text()
+
+
+@pytest.mark.parametrize("flags", [[], ["--scaling"], ["--scaling", "--G", "2"]])
+def test_figures(flags: list[str], tmp_path: Path) -> None:
+    """A figure is drawn, the same file each time."""
     figures = [tmp_path / "one.svg", tmp_path / "two.svg"]
     for figure in figures:
-        assert plan(*flags, "--plot", str(figure)).returncode == 0
+        assert plan("--rules", "yacht", "--target", "200", *flags, "--plot", str(figure)).returncode == 0
     assert figures[0].read_bytes() == figures[1].read_bytes()
-    assert sorted(tmp_path.iterdir()) == [figures[0], rules, figures[1]]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +127,9 @@ def test_calibration_and_figure(tmp_path: Path) -> None:
         (["--rules", "chess"], "chess: no such rule set or file"),
         (["--rules", "yacht", "--plot", "/none/at/all.svg"], "plot: /none/at/all.svg cannot be written: "),
         (["--rules", "yacht", "--plot", "figure.xyz"], "plot: figure.xyz cannot be written: "),
-        (["--scaling", "--plot", "figure.svg"], "--plot draws fixed sets of every size, and --scaling keeps to one"),
+        (["--costs", "assumed", "--calibrate"], "--costs is for costs that are not to be measured; leave out --calib"),
+        (["--costs", "none.json"], "none.json: cannot be read: No such file or directory"),
+        (["--costs", "/dev/null"], "/dev/null: holds no costs; write such a file with `plan --json` on the machine"),
         (["--scaling", "--ranks", "9"], "--scaling shows 2 to 1,024 ranks; leave out --ranks"),
         (["--scaling", "--rules", "yacht", "--G", "aces,aces"], "G: aces is named twice"),
         (["--scaling", "--rules", "yacht", "--G", "aces,,sixes"], "G: no element ''"),
@@ -120,28 +154,10 @@ def test_for_people() -> None:
 def test_too_many_classes_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fixed sets that make too many classes are not planned for, and the plan says which."""
     monkeypatch.setattr(fixed_set, "MOST_CLASSES", 100)
-    monkeypatch.setattr(planner, "MOST_CLASSES", 100)
-    plan = make_plan(Job(rules="yacht", target=300), YACHT, 3, Costs())
+    monkeypatch.setattr(plan_output, "MOST_CLASSES", 100)
+    plan = make_plan(Job(rules="yacht", target=300), YACHT, 3, KnownCosts(Costs(), "assumed"))
     assert [row.n_fixed for row in plan.rows] == [0, 1, 2, 3]
     assert all(row.classes <= 100 for row in plan.rows)
     assert plan.left_out == [*range(4, 13)]
     assert "  Left out: 4 to 12, which make more than 100 classes." in as_text(plan)
-    assert smallest_that_fits(YACHT, Scales(YACHT), 0) is None
-
-
-def test_calibration_writes_no_more_than_it_should(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Of a layer that is too large, only the first subsets are written, and at least one."""
-    written: list[Block] = []
-    write = Store.write
-
-    def noted(store: Store, cls: ClassId, block: Block) -> None:
-        written.append(block)
-        write(store, cls, block)
-
-    monkeypatch.setattr(Store, "write", noted)
-    for most, n_subsets in ((1 << 26, 6), (600, 3), (1, 1)):
-        monkeypatch.setattr(planner, "CALIBRATED_VALUES", most)
-        written.clear()
-        calibrate(MaxProb(TWO.rules, 60), Job(store=str(tmp_path / "table")))
-        assert len(written[-1]) == n_subsets
-        assert n_subsets == 1 or len(written[-1].values) <= most
+    assert smallest_that_fits(YACHT, FixedSetSearch(YACHT), 0) is None

@@ -20,6 +20,7 @@ from launch import IS_HYDRA, MPIRUN, PERMITTED, YACHT_SHA256, descendants, mpiru
 from small_games import SMALL
 
 from yahtzee_cluster.commands.job import Job
+from yahtzee_cluster.game.rules import preset_text
 
 RUN = ["-m", "yahtzee_cluster.run"]
 YACHT = [*RUN, "--rules", "yacht", "--target", "300"]
@@ -62,6 +63,62 @@ def test_without_mpirun(tmp_path: Path) -> None:
     """One process computes the same table by the same schedule."""
     result = summary(alone(*YACHT, "--store", tmp_path / "table", "--json"))
     assert (result["ranks"], result["table_sha256"]) == (1, YACHT_SHA256)
+
+
+def test_verb_on_ranks(tmp_path: Path) -> None:
+    """`mpirun -n 3 yahtzee-cluster run` is the same command; bad flags are refused once, by the master."""
+    verb = ["-m", "yahtzee_cluster", "run", "--rules", "yacht", "--target", "300"]
+    result = summary(mpirun(3, [*verb, "--store", tmp_path / "table", "--json"]))
+    assert (result["ranks"], result["table_sha256"]) == (3, YACHT_SHA256)
+    refused = mpirun(3, [*verb, "--keep", "al"])
+    assert refused.returncode == 2
+    assert "yahtzee-cluster run: argument --keep: invalid choice: 'al'; did you mean all?\n" in refused.stderr
+    assert refused.stderr.count("did you mean") == 1
+
+
+NO_MPI = {"MPI4PY_LIBMPI": "/nowhere", "MPI4PY_MPIABI": "mpich"}
+"""With these, mpi4py from wheels finds no MPI."""
+
+
+def test_without_mpi(tmp_path: Path) -> None:
+    """One process needs no MPI: it computes the same table, also behind a launcher that has started no other."""
+    for name, environment in {"alone": {}, "one rank": {"PMI_SIZE": "1", "PMIX_RANK": "0"}}.items():
+        flags = ["--store", tmp_path / name, "--json"]
+        result = summary(alone(*YACHT, *flags, **NO_MPI, **environment))
+        assert (result["ranks"], result["table_sha256"]) == (1, YACHT_SHA256)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"PMI_SIZE": "3", "PMI_RANK": "0"},
+        {"OMPI_COMM_WORLD_SIZE": "3", "PMIX_RANK": "2"},
+        {"SLURM_STEP_NUM_TASKS": "3", "SLURM_LOCALID": "0"},
+        {"PMIX_RANK": "0"},
+        {"PALS_RANKID": "0"},
+    ],
+)
+def test_ranks_without_mpi(environment: dict[str, str], tmp_path: Path) -> None:
+    """A rank of several that cannot load an MPI is refused with the extra that brings one, and computes nothing."""
+    result = alone(*YACHT, "--store", tmp_path / "table", **NO_MPI, **environment)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert 'pip install "yahtzee_cluster[mpich]" brings one, with its mpirun' in result.stderr
+    assert not (tmp_path / "table").exists()
+
+
+def test_rank_that_only_knows_its_number(tmp_path: Path) -> None:
+    """A rank whose launcher tells its number alone, and whose MPI finds no other, does not compute by itself."""
+    result = alone(*YACHT, "--store", tmp_path / "table", PALS_RANKID="2")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "PALS_RANKID says that 3 ranks were started, but they do not find each other" in result.stderr
+    assert not (tmp_path / "table").exists()
+
+
+def test_one_rank_of_a_host_speaks_for_all(tmp_path: Path) -> None:
+    """Behind a real mpirun, ranks without an MPI say so once."""
+    result = mpirun(3, [*YACHT, "--store", tmp_path / "table"], NO_MPI)
+    assert result.returncode == 2
+    assert result.stderr.count("yahtzee_cluster[mpich]") == 1
 
 
 FAILING = """
@@ -143,6 +200,14 @@ def test_inside_mpi() -> None:
 
 REFUSED = {
     "target": (["--target", "0"], "target: expected a whole number from 1 to 1000000, found '0'"),
+    "target above all scores": (
+        ["--rules", "yacht", "--target", "2000"],
+        "target: the highest score of yacht is 303, found 2000",
+    ),
+    "store where nothing can be made": (
+        ["--store", "/proc/none"],
+        "/proc/none: No such file or directory; name another directory with --store",
+    ),
     "rules": (["--rules", "bridge"], "bridge: no such rule set or file; rule sets are yahtzee, "),
     "G too large": (["--G", "14"], "G: expected at most 13 elements, found 14"),
     "G with many classes": (
@@ -220,14 +285,53 @@ def test_little_shared_memory(size: str, taken: int, n_ranks: int, refused: int 
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:
-    """A store of another problem is refused with both sides shown, one that is cut by another G as well."""
+    """A store of another problem is refused by the first field that differs, one that is cut by another G as well."""
     assert alone(*YACHT, "--G", "2", "--store", tmp_path).returncode == 0
     other = alone(*RUN, "--rules", "yacht", "--target", "200", "--store", tmp_path)
     assert other.returncode == 2
-    assert "holds a table for another target: 300 there, 200 asked for; name another --store" in other.stderr
+    assert f"{tmp_path}: holds target 300, 200 asked for; name another --store\n" in other.stderr
+    game = alone(*RUN, "--rules", "yahtzee", "--target", "300", "--store", tmp_path)
+    assert f"{tmp_path}: holds yacht, yahtzee asked for; name another --store\n" in game.stderr
+    (tmp_path / "yacht.toml").write_text(preset_text("yacht").replace("points = 50", "points = 60"))
+    edited = alone(*RUN, "--rules", tmp_path / "yacht.toml", "--target", "300", "--store", tmp_path)
+    assert f"{tmp_path}: holds rules.category.11.points 50, 60 asked for" in edited.stderr
     cut = alone(*YACHT, "--G", "chance", "--store", tmp_path)
     assert cut.returncode == 2
     assert "is cut by another G: " in cut.stderr
+
+
+def test_a_table_is_found_whatever_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --G and --store, a table under ./runs is gone on with, whatever its G, the last written first."""
+    monkeypatch.chdir(tmp_path)
+    small = [*RUN, "--rules", "yacht", "--target", "30", "--json"]
+    first = summary(mpirun(3, [*small, "--G", "1"]))
+    again = summary(alone(*small))
+    assert (again["G"], again["classes_computed"]) == (first["G"], 0)
+    later = summary(alone(*small, "--G", "3"))
+    assert summary(mpirun(3, small))["G"] == later["G"]
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["yacht-maxprob-30-G1", "yacht-maxprob-30-G3"]
+    for n, header in enumerate(("{", None), start=7):
+        spoilt = tmp_path / "runs" / f"yacht-maxprob-30-G{n}"
+        shutil.copytree(tmp_path / "runs" / "yacht-maxprob-30-G1", spoilt)
+        shutil.rmtree(spoilt / "classes")
+        if header:
+            (spoilt / "zarr.json").write_text(header)
+        assert summary(alone(*small))["G"] == later["G"]
+    edited = tmp_path / "yacht.toml"
+    edited.write_text(preset_text("yacht").replace("points = 50", "points = 60"))
+    another = alone(*RUN, "--rules", edited, "--target", "30", "--json", "--G", "2")  # has the same name, and is none
+    assert summary(alone(*RUN, "--rules", edited, "--target", "30", "--json"))["G"] == summary(another)["G"]
+
+
+def test_what_no_fixed_set_makes_fit_is_refused_at_once() -> None:
+    """Of a table that is too large whatever G, one line says so in seconds, before any fixed set is looked at."""
+    for flags in ([], ["--G", "8"]):
+        refused = subprocess.run(
+            [sys.executable, *RUN, "--objective", "race", "--rules", "yahtzee", *flags],
+            capture_output=True, text=True, check=False, timeout=30,
+        )  # fmt: skip
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+        assert re.search(r"--cache 256MB is too small, whatever G: the table has more than \d+ TB", refused.stderr)
 
 
 def test_job_file(tmp_path: Path) -> None:
@@ -276,13 +380,12 @@ def test_bad_job_files(line: str, expected: str, tmp_path: Path) -> None:
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("n_ranks", [1, 3])
-def test_live_display(n_ranks: int, tmp_path: Path) -> None:
-    """On a terminal one sees what is done, how fast, and what each rank does, behind mpirun too."""
+def displayed(n_ranks: int, table: Path, **environment: str) -> bytes:
+    """What a run writes on a terminal."""
     ours, theirs = pty.openpty()
     launcher = [MPIRUN, "-n", str(n_ranks)] if n_ranks > 1 else []
-    command = [*launcher, sys.executable, *RUN, "--rules", "yaht", "--store", str(tmp_path / "table")]
-    variables = os.environ | PERMITTED | {"TERM": "xterm"}
+    command = [*launcher, sys.executable, *RUN, "--rules", "yaht", "--store", str(table)]
+    variables = os.environ | PERMITTED | {"TERM": "xterm", **environment}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=variables) as job:
         os.close(theirs)
         seen = b""
@@ -293,8 +396,26 @@ def test_live_display(n_ranks: int, tmp_path: Path) -> None:
             pass
         assert job.wait(60) == 0
     os.close(ours)
+    return seen
+
+
+@pytest.mark.parametrize("n_ranks", [1, 3])
+def test_live_display(n_ranks: int, tmp_path: Path) -> None:
+    """On a terminal one sees what is done, how fast, and what each rank does, behind mpirun too."""
+    seen = displayed(n_ranks, tmp_path / "table")
     for word in (b" classes   ", b" values/s   ", b" s left", b"computes "):
         assert word in seen
+
+
+COLOUR = rb"\x1b\[(?:\d*;)*(?:3[0-8]|4[0-8]|9[0-7])[;m]"
+
+
+def test_no_color(tmp_path: Path) -> None:
+    """With NO_COLOR, the display on a terminal has no colours; without it, it has."""
+    assert re.search(COLOUR, displayed(1, tmp_path / "coloured", NO_COLOR=""))
+    plain = displayed(1, tmp_path / "plain", NO_COLOR="1")
+    assert b" values/s" in plain
+    assert not re.search(COLOUR, plain)
 
 
 def test_log_file(tmp_path: Path) -> None:

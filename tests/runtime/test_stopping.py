@@ -47,7 +47,7 @@ def a_worker(job: Job) -> int:
     ],
 )
 def test_ranks_stop_on_request(signum: int, whom: Any, whole: str, tmp_path: Path) -> None:
-    """Whoever is asked, the job leaves with code 75 and one line; the same command computes the rest, and no more."""
+    """Whichever process is asked, the job ends with code 75 and one line; the same command computes only the rest."""
     table = tmp_path / "table"
     with started([MPIRUN, "-n", "3", sys.executable, *YAHT, "--store", table]) as job:
         job.wait_until(lambda: n_classes(table) >= 30)

@@ -61,7 +61,7 @@ PAIRS: dict[str, Callable[[], tuple[Scorecards, Scorecards]]] = {
 @pytest.mark.parametrize("files", [("zarr.json", SHARD), (SHARD,), ("zarr.json",)])
 @pytest.mark.parametrize("pair", sorted(PAIRS))
 def test_any_class_of_another_table_is_damaged(pair: str, files: tuple[str, ...], tmp_path: Path) -> None:
-    """Whichever class is exchanged for that of a table of the same shape, whoever reads it says so.
+    """Whichever class is exchanged for that of a table of the same shape, every reader says so.
 
     The next run computes just that one again, and the table is the same as before.
     """
@@ -151,7 +151,7 @@ def tree(path: Path) -> dict[str, int]:
 def test_a_run_leaves_the_one_that_replaced_it_alone(go: Callable[[Path], None], tmp_path: Path) -> None:
     """A run whose directory was taken away can write, drop and remove nothing in the one that came after, nor end it.
 
-    Whoever else wants the table is refused after its end as before.
+    Another run is refused after its end as before.
     """
     path, other = tmp_path / "table", Listed(LISTED.lengths, "other")
     with claim(path, other, ALL, {}) as old:
@@ -256,7 +256,7 @@ def _is_same(one: int, other: int) -> bool:
 
 
 def test_a_lock_that_was_removed_while_it_was_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who locks a file that its last owner removes just then tries again, or two would have the table."""
+    """A run that locks a file just as its last owner removes it tries again, or two would have the table."""
     real, n_locked = fcntl.flock, 0
 
     def flock(file: IO[bytes], operation: int) -> None:
@@ -285,7 +285,7 @@ def test_another_directory_is_not_joined(tmp_path: Path) -> None:
 
 
 def test_runs_that_begin_in_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who looks at a directory while another run begins there is told so, and not that it holds other things."""
+    """A reader of a directory in which another run begins is told so, and not that it holds other things."""
     path, real = tmp_path / "table", Path.iterdir
     others: list[AbstractContextManager[Store]] = []
 
@@ -437,12 +437,14 @@ def test_too_many_open_files_are_no_damage(tmp_path: Path) -> None:
 
 
 def test_tables_of_the_first_format_are_refused(tmp_path: Path) -> None:
-    """A table of another format is refused in one line with code 2 that says to compute it again."""
+    """A table of another format is left unchanged, and refused in one line with code 2: compute it again."""
     complete(tmp_path, LISTED, ALL)
     header = json.loads((tmp_path / "zarr.json").read_text())
     header["attributes"]["yahtzee_cluster"]["format"] = 1
     (tmp_path / "zarr.json").write_text(json.dumps(header))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(
         StoreRefusedError, match="has format 1, and this version reads and writes format 2; compute the"
     ):
         complete(tmp_path, LISTED, ALL)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

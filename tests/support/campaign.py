@@ -197,7 +197,7 @@ class Campaign:
         return kind
 
     def somebody(self, kind: str) -> Callable[[Job], str]:
-        """Who disturbs a command in one way, after some more classes or some time."""
+        """The disturber of a command in one way, after some more classes or some time."""
         n_more, later_s = self.random.randrange(40), self.random.random() * 1.5
 
         def disturb(job: Job) -> str:
@@ -289,8 +289,12 @@ def fill_disk(campaign: Campaign, _: Job) -> None:
 
 
 def make_read_only(campaign: Campaign, _: Job) -> None:
-    subprocess.run(["mount", "--bind", campaign.shared, campaign.shared], check=True)
-    subprocess.run(["mount", "-o", "remount,ro,bind", campaign.shared], check=True)
+    """Mount the directory over itself, read-only from the first moment on: with a file open, it could not become so."""
+    with tempfile.TemporaryDirectory() as aside:
+        subprocess.run(["mount", "--bind", campaign.shared, aside], check=True)
+        subprocess.run(["mount", "-o", "remount,ro,bind", aside], check=True)
+        subprocess.run(["mount", "--bind", aside, campaign.shared], check=True)
+        subprocess.run(["umount", aside], check=True)
 
 
 def take_away(campaign: Campaign, _: Job) -> None:

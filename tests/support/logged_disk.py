@@ -33,7 +33,7 @@ GETATTR, OPEN, READ, WRITE, RELEASE, FSYNC, FLUSH, INIT = 3, 14, 15, 16, 18, 20,
 WITHOUT_ANSWER = {2, 36, 42}
 """To forget one node, to interrupt, to forget several."""
 REQUEST = struct.Struct("<IIQ24x")
-"""Length, operation, number of the request; who asks, and for which node, is no matter."""
+"""Length, operation, number of the request; the process and the node do not matter."""
 ANSWER = struct.Struct("<IiQ")
 EXTENT = struct.Struct("<8xQI20x")
 """What a read or a write begins with: where, and how much."""
@@ -126,7 +126,7 @@ def served(image: Path, log: Path, file: Path) -> Iterator[int]:
             yield server.pid
         finally:
             subprocess.run(["umount", "--lazy", file], check=True)
-            server.kill()  # it has ended, or somebody holds the file who is not to be waited for
+            server.kill()  # it has ended, or another process holds the file, and is not waited for
 
 
 # ------------------------------------------------------------------------------------------------ the power cut

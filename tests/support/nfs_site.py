@@ -109,7 +109,7 @@ class Site:
         subprocess.run(["rpc.nfsd", "8"], check=True, timeout=60)
 
     def stop_serving(self) -> None:
-        """End the server as a restart does: whoever asks it for something waits."""
+        """End the server as a restart does: its clients wait."""
         subprocess.run(["rpc.nfsd", "0"], check=True, timeout=60)
 
     @contextmanager

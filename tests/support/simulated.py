@@ -1,4 +1,4 @@
-"""Problems of full size that tests weigh and simulate, and never solve."""
+"""Problems of full size that tests plan and simulate, and never solve."""
 
 from yahtzee_cluster.engine.partition import Partition
 from yahtzee_cluster.game.rules import load_rules

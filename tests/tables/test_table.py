@@ -1,9 +1,13 @@
 """Tables on disk, asked and verified: small games, where the judge can say everything."""
 
 import json
+import os
+import re
+import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +26,8 @@ from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.advice import Adviser, Position
 from yahtzee_cluster.storage.errors import StoreError
+from yahtzee_cluster.storage.lock import locked
+from yahtzee_cluster.storage.paths import LOCK
 from yahtzee_cluster.tables import KINDS, open_table
 from yahtzee_cluster.tables.table import Table
 
@@ -91,7 +97,7 @@ def test_distributions_are_the_judge_s(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
-    """Probability, mean and second moment of who plays for a need are what trying out everything finds."""
+    """Probability, mean and second moment when playing for a need are those that exhaustive search finds."""
     table = computed(SMALL[name], tmp_path / "table", "scores")
     rules = table.rules
     start = Anchor(rules.all_free, 0, False)
@@ -107,13 +113,13 @@ def test_scores_are_the_judge_s(name: str, tmp_path: Path) -> None:
     assert (verdict.complaints, verdict.n_missing, verdict.n_judged) == ((), 0, 3 * n_judged)
     probabilities = computed(SMALL[name], tmp_path / "probabilities", "maxprob")
     assert np.array_equal(table.curve(), probabilities.curve())
-    with pytest.raises(UsageError, match="holds maxprob, not the scores of who plays for a need"):
+    with pytest.raises(UsageError, match="holds maxprob; expected a table of scores: `python -m"):
         probabilities.moments(start, 12)
 
 
 @pytest.mark.parametrize("name", ["exact", "plain"])
 def test_approximations_are_the_judge_s(name: str, tmp_path: Path) -> None:
-    """Who takes scores for normally distributed reaches what the judge says, and never more than is possible."""
+    """Playing by the normal approximation has the probability that the judge finds, and never more than the best."""
     table, best = (
         computed(SMALL[name], tmp_path / "table", "approx"),
         computed(SMALL[name], tmp_path / "best", "maxprob"),
@@ -182,7 +188,7 @@ def test_rows_agree_with_classes(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "no table": (["--store", "none", "--need", "3"], "none: holds no table; `python -m yahtzee_cluster.run"),
+    "no table": (["--store", "none", "--need", "3"], "none: holds no table; `yahtzee-cluster jobs`"),
     "no need": ([], "need: say how many points are still needed, with --need"),
     "need too high": (["--need", "61"], "need: this table goes up to 60, found 61"),
     "unknown": (["--used", "kings", "--need", "3"], "used: no category 'kings'; there are ones, twos, house, five"),
@@ -271,6 +277,48 @@ def test_incomplete_table(tmp_path: Path) -> None:
     curve = command("curve", "--store", table.path)
     assert curve.returncode == 1
     assert "the table is not finished; run its job again, and it goes on" in curve.stderr
+
+
+def test_status_of_a_run(tmp_path: Path) -> None:
+    """Status tells the share and the bytes of a table, and how long the run that writes it will go on at its pace."""
+    table = computed(SMALL["free"], tmp_path / "table", "maxprob")
+    store = writable(table.store)
+    store.remove(store.partition.class_of(table.rules.all_free))
+    old, *new = store.committed
+    sizes = store.partition.n_values
+
+    def status() -> dict[str, Any]:
+        return dict(json.loads(command("status", "--store", table.path, "--json").stdout))
+
+    assert (status()["writer"], status()["left_s"]) == (None, None)
+    with locked(table.path / LOCK, "token\nthis test"):
+        os.utime(table.path / LOCK, (1000, 1000))
+        for cls in store.committed:
+            at = 900 if cls == old else 1030
+            os.utime(store.place(cls), (at, at))
+        said, shown = status(), command("status", "--store", table.path).stdout
+    left = sum(sizes.values()) - sum(sizes[cls] for cls in [old, *new])
+    assert said["left_s"] == pytest.approx(30 * left / sum(sizes[cls] for cls in new))
+    assert said["share"] == pytest.approx(1 - left / sum(sizes.values()))
+    on_disk = subprocess.run(
+        ["du", "--apparent-size", "-b", "-a", table.path], capture_output=True, text=True, check=True
+    )
+    files = (line.split("\t") for line in on_disk.stdout.splitlines())
+    assert said["bytes"] == sum(int(size) for size, name in files if Path(name).is_file())
+    assert f"share            {100 * said['share']:.4g} %\nleft_s           {said['left_s']:.0f}\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("objective", "heading"),
+    [("maxprob", ["score", "P(at least)"]), ("scores", ["score", "P(at least)", "mean", "std"])],
+)
+def test_curve_has_a_heading(objective: str, heading: list[str], tmp_path: Path) -> None:
+    """The first line of a curve names its columns; a line for each score follows."""
+    table = computed(SMALL["free"], tmp_path / "table", objective)
+    first, *rows = command("curve", "--store", table.path).stdout.splitlines()
+    assert re.split("  +", first.strip()) == heading
+    assert [row.split()[0] for row in rows] == [str(score) for score in range(table.target + 1)]
+    assert all(len(row.split()) == len(heading) for row in rows)
 
 
 def test_identity_keeps_what_the_game_is() -> None:

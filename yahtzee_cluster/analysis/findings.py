@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.analysis.comparison import Both
 from yahtzee_cluster.analysis.forward import compare, play_for_mean
-from yahtzee_cluster.analysis.statistics import percentile, statistics
+from yahtzee_cluster.analysis.statistics import Spread, percentile, statistics
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.tables.table import Table
 
@@ -32,7 +32,12 @@ class Findings:
     deviations: Values
     names: tuple[str, ...]
     box_means: Values
+    box_distributions: tuple[Spread | None, ...]
+    """None for the extra bonus, which a game may pay several times."""
     covariances: Values
+    table_sha256: str
+    computed_on: str | None
+    """The day on which the table was begun, as its header says; None if the table is anonymous."""
     compared_for: int | None
     comparison: Both | None
 
@@ -41,6 +46,31 @@ class Findings:
         """[s]: the gain in the probability of at least s from playing for it; a gain within rounding is 0."""
         gain = self.maxprob - self.expected[: len(self.maxprob)]
         return np.where(gain > ROUNDING, gain, 0.0)
+
+    @property
+    def relative_gain(self) -> Values:
+        """[s]: the gain, divided by the probability when playing for the highest mean; NaN where that is 0."""
+        usual = self.expected[: len(self.maxprob)]
+        return np.divide(self.gain, usual, where=usual > 0, out=np.full_like(usual, np.nan))
+
+    def chance_of_nothing(self, row: int) -> float:
+        """The probability that a box or bonus brings no points; NaN if its distribution is not known."""
+        spread = self.box_distributions[row]
+        if spread is None:
+            return np.nan
+        points, chances = spread
+        return float(chances[0]) if points[0] == 0 else 0.0
+
+    def correlated(self, least: float) -> list[tuple[int, int, float]]:
+        """All pairs of boxes and bonuses with at least such a correlation, positive or negative, the strongest first.
+
+        Of each pair the numbers of both, and the correlation.
+        """
+        both = np.outer(self.deviation_of_boxes, self.deviation_of_boxes)
+        correlation = np.divide(self.covariances, both, where=both > 0, out=np.zeros_like(both))
+        pairs = np.argwhere(np.tri(len(both), k=-1, dtype=bool) & (np.abs(correlation) >= least)).tolist()
+        found = [(one, other, float(correlation[one, other])) for one, other in pairs]
+        return sorted(found, key=lambda pair: -abs(pair[2]))
 
     @property
     def deviation_of_boxes(self) -> Values:
@@ -71,5 +101,17 @@ def find(table: Table, compare_for: int | None) -> Findings:
     expected[: len(games)] = games
     boxes = statistics(table.rules)
     return Findings(
-        table.rules, maxprob, expected, means, deviations, boxes.names, boxes.mean, boxes.covariance, compare_for, both
+        rules=table.rules,
+        maxprob=maxprob,
+        expected=expected,
+        means=means,
+        deviations=deviations,
+        names=boxes.names,
+        box_means=boxes.mean,
+        box_distributions=boxes.distributions,
+        covariances=boxes.covariance,
+        table_sha256=table.store.table_digest,
+        computed_on=table.computed_on,
+        compared_for=compare_for,
+        comparison=both,
     )

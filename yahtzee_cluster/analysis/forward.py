@@ -26,6 +26,7 @@ from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
+from yahtzee_cluster.progress import Report, stage
 from yahtzee_cluster.tables.probabilities import StrategyTable
 from yahtzee_cluster.tables.table import Table
 from yahtzee_cluster.tables.utility import UtilityTable
@@ -139,6 +140,8 @@ class _Games:
         self._table = table
         self._threads = threads or len(os.sched_getaffinity(0))
         self._moves = compile_moves(self._rules)
+        by_table = None if by_mean else table
+        self._goal = (by_table.goal or f"at least {target} points") if by_table else "the highest expected score"
         self._length = 1 + most_scored(self._anchors, self._moves)
         self._offset, self._size = self._anchors.end_to_end(self._length)
         self._kernels: SimpleQueue[Flow] = SimpleQueue()
@@ -168,26 +171,29 @@ class _Games:
         start = start or Anchor(self._rules.all_free, 0, chip=False)
         games = {start.free: np.zeros(self._size[start.free])}
         games[start.free][self._offset[self._anchors.reachable(start)]] = 1.0
-        with ThreadPoolExecutor(self._threads) as pool:
+        sets = np.arange(start.free + 1)
+        self._left = self._total = int(self._size[sets[sets & ~start.free == 0]].sum())
+        with stage(f"games played for {self._goal}") as report, ThreadPoolExecutor(self._threads) as pool:
             while 0 not in games:
-                games = self._turn(games, pool)
+                games = self._turn(games, pool, report)
         return self._result(games[0])
 
-    def _turn(self, games: dict[int, Values], pool: ThreadPoolExecutor) -> dict[int, Values]:
+    def _turn(self, games: dict[int, Values], pool: ThreadPoolExecutor, report: Report) -> dict[int, Values]:
         """Play a turn of all games; both arguments and result are by set of free categories."""
         n_free = next(iter(games)).bit_count()
         rows = {} if self._table is None else self._table.rows_of_layer(n_free - 1)
         turn = len(self._compared) - n_free
         after: dict[int, Values] = {}
         # Results are added up in the order of the sets, whichever is ready first, so that sums do not depend on timing.
-        waiting: deque[Future[tuple[dict[int, Values], _Seen]]] = deque()
+        waiting: deque[tuple[int, Future[tuple[dict[int, Values], _Seen]]]] = deque()
         sets = iter(sorted(games))
         while True:
             for free in islice(sets, AHEAD * self._threads - len(waiting)):
-                waiting.append(pool.submit(self._step, free, games[free], rows))
+                waiting.append((free, pool.submit(self._step, free, games[free], rows)))
             if not waiting:
                 return after
-            left, seen = waiting.popleft().result()
+            played, future = waiting.popleft()
+            left, seen = future.result()
             self._met += seen.met
             self._compared[turn] += seen.compared
             self._costliest.append(seen.costliest)
@@ -196,6 +202,8 @@ class _Games:
                     after[free] += some
                 else:
                     after[free] = some
+            self._left -= int(self._size[played])
+            report(1 - self._left / self._total, f"turn {turn + 1} of {len(self._compared)}")
 
     def _step(self, free: int, games: Values, rows: dict[int, Values]) -> tuple[dict[int, Values], _Seen]:
         after = [free ^ 1 << c if free >> c & 1 else None for c in range(len(self._rules.categories))]

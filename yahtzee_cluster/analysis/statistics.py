@@ -29,6 +29,8 @@ CONSTANT = 1e-12
 UPPER_BONUS, EXTRA_BONUS = "upper bonus", "extra bonus"
 
 Values = NDArray[np.float64]
+Spread = tuple[Values, Values]
+"""A distribution: all values that have a probability, in increasing order, and these probabilities."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Statistics:
     covariance: Values
     met: Values
     """[place]: the probability that a game reaches this anchor."""
+    distributions: tuple[Spread | None, ...]
+    """[currency]: of the points in a whole game; None for the extra bonus, which a game may pay several times."""
 
     @property
     def variance(self) -> Values:
@@ -99,7 +103,20 @@ def statistics(rules: Rules, start: Anchor | None = None, isa: str | None = None
     covariance = square - np.outer(mean, mean)
     constant = np.diag(covariance) <= CONSTANT * np.diag(square)  # what is left there is rounding
     covariance[constant] = covariance[:, constant] = 0.0
-    return Statistics(currencies.names, mean, covariance, met)
+    paid_once = zip(np.moveaxis(pays, 1, 0), currencies.once, strict=True)
+    distributions = tuple(_distribution(points, n_plays) if once else None for points, once in paid_once)
+    return Statistics(currencies.names, mean, covariance, met, distributions)
+
+
+def _distribution(points: Values, chances: Values) -> Spread:
+    """The distribution of a currency that one play of a game pays, or none; what is left of 1 is the chance of 0."""
+    values, which = np.unique(points, return_inverse=True)
+    each = np.bincount(which.ravel(), chances.ravel())
+    paid = (values != 0) & (each > 0)
+    nothing = 1 - each[paid].sum()
+    if nothing < CONSTANT:
+        return values[paid], each[paid]
+    return np.append(0.0, values[paid]), np.append(nothing, each[paid])
 
 
 def range_of_mean(rules: Rules, name: str, power: int = 1, isa: str | None = None) -> tuple[float, float]:

@@ -25,8 +25,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "probabilities it can be to beat or reach a score."
     )
     parser.epilog = (
-        "Examples: advise --store runs/yahtzee-maxprob-800-G5 --beat 250; "
-        "advise --used aces,full-house --upper 3 --score-so-far 28 --dice 2,2,2,5,6 --rolls-left 2 --json"
+        f"Examples: {parser.prog} --store runs/yahtzee-maxprob-800-G5 --beat 250; "
+        f"{parser.prog} --used aces,full-house --upper 3 --score-so-far 28 --dice 2,2,2,5,6 --rolls-left 2 --json"
     )
     game = parser.add_mutually_exclusive_group()
     game.add_argument("--store", metavar="DIR", help="a table of maxprob, scores or a utility, whose rules are used")

@@ -5,15 +5,19 @@ Results go to stdout; a refusal is one line on stderr and exit code 2.
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 
-from yahtzee_cluster import __version__
-from yahtzee_cluster.errors import YahtzeeClusterError
-from yahtzee_cluster.output import OutputError, Parser, open_streams, output_failed, print_result
+from yahtzee_cluster.output import Parser, add_version, print_result_of
+from yahtzee_cluster.runtime.signals import end_quietly_on_interrupt
 
+PROGRAM = "yahtzee-cluster"
 VERBS = {
+    "run": "compute a table, with or without mpirun",
+    "plan": "the memory and time that a run would need",
+    "jobs": "list the jobs that come with the program, or print one",
     "expected": "mean and standard deviation of the final score of best play",
     "rules": "list the rule sets, or print one as TOML",
     "value": "one probability or expected score out of a table",
@@ -26,6 +30,8 @@ VERBS = {
     "status": "how much of a table is finished",
     "verify": "check every byte of a table",
     "slurm": "a batch script that computes a table under Slurm",
+    "completion": "what a shell needs to complete commands and flags",
+    "man": "the manual page",
 }
 """What each verb prints or does. Its flags and its action are in the module of the same name."""
 
@@ -37,32 +43,36 @@ EPILOG = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
-    open_streams()
-    try:
-        result = _run(sys.argv[1:] if arguments is None else arguments)
-    except YahtzeeClusterError as error:
-        print(f"yahtzee-cluster: {error}", file=sys.stderr)
-        return error.exit_code
-    except OutputError as error:
-        return output_failed("yahtzee-cluster", error)
-    except KeyboardInterrupt:
-        return 130
-    return print_result("yahtzee-cluster", result) if result else 0
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["run"]:  # whose flags the master parses, once all ranks are there
+        end_quietly_on_interrupt()
+        import_module(f"{__package__}.run").start(words[1:])
+    return print_result_of(PROGRAM, lambda: _run(words))
 
 
 def _run(arguments: Sequence[str]) -> str:
     """Parse and run one verb. Only its own module is loaded."""
-    parser = Parser(
-        prog="yahtzee-cluster", description="Exact optimal play for Yahtzee-like dice games.", epilog=EPILOG
-    )
-    parser.add_argument("--version", action="version", version=__version__)
+    chosen = [word for word in arguments if word in VERBS][:1]
+    options = make_parser(chosen).parse_args(arguments)
+    result: str = import_module(f"{__package__}.{chosen[0]}").run(options)
+    return result
+
+
+def make_parser(loaded: Iterable[str] = VERBS) -> Parser:
+    """The parser of all verbs, with the flags of those whose modules are to be loaded."""
+    parser = Parser(prog=PROGRAM, description="Exact optimal play for Yahtzee-like dice games.", epilog=EPILOG)
+    add_version(parser)
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     parsers = {name: verbs.add_parser(name, help=about) for name, about in VERBS.items()}
-    chosen = next((word for word in arguments if word in VERBS), None)
-    verb = import_module(f"{__package__}.{chosen}") if chosen else None
-    if verb:
-        verb.add_flags(parsers[str(chosen)])
-    options = parser.parse_args(arguments)
-    assert verb
-    result: str = verb.run(options)
-    return result
+    for name in loaded:
+        import_module(f"{__package__}.{name}").add_flags(parsers[name])
+    return parser
+
+
+def actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """All arguments of a parser, and of those of its verbs."""
+    for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
+        yield action
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for verb in action.choices.values():
+                yield from actions(verb)

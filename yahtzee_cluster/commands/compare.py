@@ -14,7 +14,7 @@ from yahtzee_cluster.tables import open_table
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = "Print where playing for a score and for the highest expected score differ."
-    parser.epilog = "Example: compare --store runs/yahtzee-scores-1575-G5 --for 250"
+    parser.epilog = f"Example: {parser.prog} --store runs/yahtzee-scores-1575-G5 --for 250"
     add_store(parser)
     parser.add_argument("--for", dest="target", required=True, type=count, metavar="N", help="the score")
 

@@ -25,7 +25,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "(highest expected score), `chance` (best chance to win, given all scorecards), the directory of a table of a "
         "utility or of two players, or DIR:N (reach N points, by a table of scores or approx)."
     )
-    parser.epilog = "Examples: duel runs/yahtzee-utility-beat-1-G5 expected; duel chance expected --games 1000000"
+    parser.epilog = (
+        f"Examples: {parser.prog} runs/yahtzee-utility-beat-1-G5 expected; "
+        f"{parser.prog} chance expected --games 1000000"
+    )
     parser.add_argument("strategies", nargs="+", metavar="STRATEGY", help="two to sixteen strategies")
     parser.add_argument("--rules", metavar="NAME|FILE", help="rule set (default: that of the tables, or yahtzee)")
     how = parser.add_mutually_exclusive_group()

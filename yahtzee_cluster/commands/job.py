@@ -6,24 +6,34 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.fields import MAX_COUNT, Fields, read_toml
+from yahtzee_cluster.fields import MAX_COUNT, Fields, check_name_or_file, read_toml
+from yahtzee_cluster.game.anchors import Anchors
+from yahtzee_cluster.game.possible_scores import highest_score
 from yahtzee_cluster.game.rules import Rules, load_rules
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
 from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of
-from yahtzee_cluster.play.strategies import EXPECTED, common_rules, parse_strategy
 from yahtzee_cluster.runtime.configuration import KEEP, MAX_THREADS, Computation, parse_bytes
 from yahtzee_cluster.runtime.flags import parse_count
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables import table_of
 
+JOBS = Path(__file__).parent.parent / "jobs"
 TARGET = 800
 """The default target of a table of probabilities."""
+AGAINST = "expected"
+"""The default strategy of opponents."""
+
+
+def job_names() -> list[str]:
+    """The names of the jobs that come with the program."""
+    return sorted(path.stem for path in JOBS.glob("*.toml"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +59,9 @@ class Job(Computation):
         for name in ("goal", "against"):
             if getattr(self, name) is not None:
                 raise UsageError(f"{name}: only --objective utility has one")
-        return OBJECTIVES[self.objective](rules, self._highest)
+        if self.target is not None and self.target > (highest := _highest_score(self.rules)):
+            raise UsageError(f"target: the highest score of {rules.name} is {highest}, found {self.target}")
+        return OBJECTIVES[self.objective](rules, self._target)
 
     def _utility(self, rules: Rules) -> Utility:
         """The problem of a goal, with the worth of every final score."""
@@ -60,9 +72,11 @@ class Job(Computation):
         kind, _, file = self.goal.partition(":")
         name, opponent, n_scores = _without_folder(self.goal), None, Utility.count_scores(rules)
         if kind in {"beat", "beat-all"}:
-            strategy = parse_strategy(EXPECTED if self.against is None else self.against)
+            from yahtzee_cluster.play.strategies import common_rules, parse_strategy  # noqa: PLC0415  # slow, and rarely used
+
+            strategy = parse_strategy(AGAINST if self.against is None else self.against)
             opponent = strategy.played(common_rules([strategy], rules)).curve
-            name += "" if self.against in {None, EXPECTED} else f" against {strategy.words}"
+            name += "" if self.against in {None, AGAINST} else f" against {strategy.words}"
         elif self.against is not None:
             raise UsageError("against: only goals beat:K and beat-all:K have opponents")
         worth = (
@@ -71,16 +85,26 @@ class Job(Computation):
         return Utility(rules, name, tuple(worth))
 
     @property
-    def _highest(self) -> int:
-        return TARGET if self.target is None else self.target
+    def _target(self) -> int:
+        return min(TARGET, _highest_score(self.rules)) if self.target is None else self.target
 
     @property
     def about(self) -> dict[str, Any]:
         """The game, what it is played for, and how far."""
-        target = None if self.objective in WITHOUT_TARGET else self._highest
+        target = None if self.objective in WITHOUT_TARGET else self._target
         goal, against = (text and _without_folder(text) for text in (self.goal, self.against))
         about = {"rules": Path(self.rules).stem, "objective": self.objective, "goal": goal, "against": against}
         return {**about, "target": target}
+
+    @property
+    def label(self) -> str:
+        """The values of `about`."""
+        return "-".join(str(value) for value in self.about.values() if value is not None)
+
+    @property
+    def is_of_thesis(self) -> bool:
+        """The thesis is about Yahtzee for one player."""
+        return self.rules == "yahtzee" and self.objective not in {"race", "race-wins"}
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -91,7 +115,12 @@ class Job(Computation):
     def add_flags(cls, parser: argparse.ArgumentParser) -> None:
         """Add the flags that describe the table."""
         default, add = cls(), parser.add_argument
-        add("--job", metavar="FILE", help="read these settings from a TOML file; flags override it")
+        add(
+            "--job",
+            metavar="NAME|FILE",
+            help="read these settings from a TOML file, or from one of those that `yahtzee-cluster jobs` lists; flags "
+            "override it",
+        )
         add("--objective", choices=CHOICES, help=f"what to compute (default: {default.objective})")
         add("--rules", metavar="NAME|FILE", help=f"a rule set by name, or a TOML file (default: {default.rules})")
         add(
@@ -105,19 +134,25 @@ class Job(Computation):
             "--against",
             metavar="STRATEGY",
             help="strategy of the opponents of beat and beat-all, as for `yahtzee-cluster duel`; it must not depend on "
-            f"other players (default: {EXPECTED})",
+            f"other players (default: {AGAINST})",
         )
-        add("--target", type=parse_count, metavar="N", help=f"the highest score of the table (default: {TARGET})")
+        target = f"the highest score of the table (default: {TARGET}, or the game's if that is lower)"
+        add("--target", type=parse_count, metavar="N", help=target)
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:
         """The job that the flags describe; they override the job file if there is one."""
         given = {key: value for key, value in vars(options).items() if key in cls.names()}
-        return (cls.read(options.job) if options.job else cls()).overridden(given)
+        job = cls.read(options.job) if options.job else cls()
+        if job.target is not None and given["rules"] is not None:  # the file's target is for the file's game
+            given["target"] = given["target"] or min(job.target, _highest_score(given["rules"]))
+        return job.overridden(given)
 
     @classmethod
-    def read(cls, path: str) -> Self:
-        """The job that a TOML file describes; a file of rules or of utilities that it names is looked for beside it."""
+    def read(cls, name_or_file: str) -> Self:
+        """The job of this name, or in this TOML file; the files that it names are looked for beside it."""
+        check_name_or_file(name_or_file, job_names(), "job")
+        path = str(JOBS / f"{name_or_file}.toml") if name_or_file in job_names() else name_or_file
         fields = Fields(read_toml(path), path, known=cls.names())
         given: dict[str, Any] = {
             "objective": fields.choice("objective", CHOICES, None) if "objective" in fields.table else None,
@@ -142,6 +177,11 @@ class Job(Computation):
     def result(self, problem: Recurrence, store: Store) -> Sequence[str]:
         """The headline of the table."""
         return table_of(problem, store).headline()
+
+
+@cache
+def _highest_score(rules: str) -> int:
+    return highest_score(Anchors(load_rules(rules)))
 
 
 def _without_folder(text: str) -> str:

@@ -18,7 +18,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "Write a report of a game from a table of scores: one HTML page, its figures as SVG and PNG, and its "
         "tables as CSV. Print the path of the page."
     )
-    parser.epilog = "Example: report --store runs/yahtzee-scores-1575-G5 --for 250 --out report"
+    parser.epilog = f"Example: {parser.prog} --store runs/yahtzee-scores-1575-G5 --for 250 --out report"
     parser.add_argument("--store", required=True, metavar="DIR", help="a table with objective `scores`")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory of the report")
     parser.add_argument("--for", dest="target", type=count, metavar="N", help="compare with playing for this score")

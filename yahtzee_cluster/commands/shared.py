@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from yahtzee_cluster.fields import whole_number
+from yahtzee_cluster.fields import WHOLE_NUMBER, whole_number
 from yahtzee_cluster.game.anchors import Anchor, Anchors
 from yahtzee_cluster.game.notation import anchor_of, names_of, parse_used
 from yahtzee_cluster.text import shown
@@ -34,7 +34,7 @@ def count(text: str) -> int:
     """Parse a whole number, 0 included."""
     count = whole_number(text)
     if count is None:
-        raise argparse.ArgumentTypeError(f"expected a whole number, found {shown(text)}")
+        raise argparse.ArgumentTypeError(f"{WHOLE_NUMBER}, found {shown(text)}")
     return count
 
 

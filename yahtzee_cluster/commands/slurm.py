@@ -12,6 +12,8 @@ import re
 import shlex
 import subprocess
 import sys
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from math import ceil
 from pathlib import Path
@@ -22,17 +24,23 @@ from yahtzee_cluster.engine.simulator import FIXED_BYTES, simulate
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT, is_there
 from yahtzee_cluster.runtime.configuration import fixed_set
+from yahtzee_cluster.runtime.costs import ASSUMED, costs_of
 
 MARGIN_S = 60
 """How long before its end a job is warned; Slurm may do so up to a minute earlier."""
 SHORTEST_S = 180
 START_S, FACTOR = 180, 4
 """What is asked for unless told: so long for starting, and so many times the forecast, which knows one machine only."""
+NEARLY = 0.1
+"""Fewer ranks will do if they take longer by no more than this share."""
 LAUNCHERS = {
     # srun hands USR1 on to the ranks and kills them on TERM; MPICH's mpirun hands TERM on and needs USR1 for itself.
     "srun": ("USR1", 'srun --kill-on-bad-exit --cpus-per-task={threads} "$PYTHON"'),
     "mpirun": ("TERM", '"$MPIRUN" -n {ranks} "$PYTHON"'),
 }
+SITE_MISSING = (
+    "no such site file here; `yahtzee-cluster jobs site.sh >site.sh` writes one to adapt, and --site names it"
+)
 SCRIPT = """\
 #!/bin/bash
 #SBATCH --job-name={name}
@@ -85,8 +93,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "Print a batch script that computes a table, with memory and time from the planner. "
         "Before its time limit the script stops the run, requeues itself, and resumes from what was committed."
     )
-    parser.epilog = "Example: slurm --job jobs/maxprob-800.toml --nodes 4 --ranks-per-node 8 --submit"
-    parser.add_argument("--job", required=True, metavar="FILE", help="job file, see jobs/")
+    parser.epilog = f"Example: {parser.prog} --job maxprob-800 --nodes 4 --ranks-per-node 8 --submit"
+    parser.add_argument(
+        "--job", required=True, metavar="NAME|FILE", help="a job that `yahtzee-cluster jobs` lists, or a TOML file"
+    )
     parser.add_argument("--nodes", required=True, type=count, metavar="N", help="number of nodes")
     parser.add_argument(
         "--ranks-per-node",
@@ -103,6 +113,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--site", default="slurm/site.sh", metavar="FILE", help="settings of this cluster (default: slurm/site.sh)"
+    )
+    parser.add_argument(
+        "--costs",
+        default=ASSUMED,
+        metavar="FILE",
+        help="costs for the forecast, written there by `plan --json` on this cluster (default: built-in ones)",
     )
     parser.add_argument("--submit", action="store_true", help="submit the script, and print the job number instead")
 
@@ -126,6 +142,7 @@ class Request:
     store: str | None = None
     launcher: str = "srun"
     site: str = "slurm/site.sh"
+    costs: str = ASSUMED
 
     def __post_init__(self) -> None:
         for flag, value in self.given.items():
@@ -162,6 +179,8 @@ class Needs:
     makespan_s: float
     table: str | None
     """The name of the table's directory, if the job leaves it open."""
+    fewer: str | None = None
+    """What to say if fewer nodes, or fewer ranks on a single node, would take hardly longer."""
 
 
 def needs(request: Request) -> Needs:
@@ -170,10 +189,34 @@ def needs(request: Request) -> Needs:
     problem = job.problem()
     n_workers = max(1, request.ranks - 1)
     fixed = fixed_set(job, problem, n_workers)
-    forecast = simulate(problem.partition(fixed), n_workers, job.cache_bytes, n_threads=job.threads)
+    partition, costs = problem.partition(fixed), costs_of(job, problem, request.costs).costs
+
+    def makespan_s(n_ranks: int) -> float:
+        return simulate(partition, max(1, n_ranks - 1), job.cache_bytes, costs, job.threads).makespan_s
+
     directory = job.directory(fixed)
     table = directory.name if job.store is None else None
-    return Needs(job.threads, job.cache_bytes + FIXED_BYTES, forecast.makespan_s, table)
+    rank_bytes = job.cache_bytes + FIXED_BYTES
+    return Needs(job.threads, rank_bytes, makespan_s(request.ranks), table, fewer(request, makespan_s))
+
+
+def fewer(request: Request, makespan_s: Callable[[int], float]) -> str | None:
+    """What to say if fewer nodes, or fewer ranks on a single node, would take hardly longer."""
+    flag, n, ranks_each = "--nodes", request.nodes, request.ranks_per_node
+    if n == 1:
+        flag, n, ranks_each = "--ranks-per-node", ranks_each, 1
+    asked_s = makespan_s(request.ranks)
+    enough = bisect_left(range(1, n), -(1 + NEARLY) * asked_s, key=lambda fewer: -makespan_s(fewer * ranks_each)) + 1
+    if enough == n:
+        return None
+    return (
+        f"{flag} {enough} would do: the forecast is {_seconds(makespan_s(enough * ranks_each))} on "
+        f"{enough * ranks_each} ranks, and {_seconds(asked_s)} on {request.ranks}"
+    )
+
+
+def _seconds(time_s: float) -> str:
+    return f"{time_s:.1f} s" if time_s < 10 else f"{time_s:,.0f} s"
 
 
 def script(request: Request, needs: Needs) -> str:
@@ -240,10 +283,11 @@ def doubt(request: Request, needs: Needs) -> str | None:
 def ready(request: Request) -> str:
     """The batch script of a request, on a site whose file is there."""
     if not (is_there(Path(request.site)) and Path(request.site).is_file()):
-        raise FileError(request.site, "no such site file here; stand in the checkout, or name one with --site")
+        raise FileError(request.site, SITE_MISSING)
     needed = needs(request)
-    if said := doubt(request, needed):
-        print(f"yahtzee-cluster: {said}", file=sys.stderr)
+    for said in (doubt(request, needed), needed.fewer):
+        if said:
+            print(f"yahtzee-cluster: {said}", file=sys.stderr)
     return script(request, needed).rstrip("\n")
 
 

@@ -25,7 +25,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "for the highest expected score, or for a score by a table. --json adds the whole distribution and, for the "
         "highest expected score, all covariances."
     )
-    parser.epilog = "Example: statistics --store runs/yahtzee-scores-1575-G5 --for 250"
+    parser.epilog = f"Example: {parser.prog} --store runs/yahtzee-scores-1575-G5 --for 250"
     game = parser.add_mutually_exclusive_group()
     game.add_argument("--rules", metavar="NAME|FILE", help="a rule set by name, or a TOML file (default: yahtzee)")
     game.add_argument("--store", metavar="DIR", help="a table of scores or approx, whose rules are used")

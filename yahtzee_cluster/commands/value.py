@@ -26,7 +26,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = "Print one probability or expected score out of a table."
     add_store(parser)
-    parser.epilog = "Example: value --store runs/yahtzee-maxprob-800-G5 --used aces,full-house --upper 3 --need 250"
+    parser.epilog = (
+        f"Example: {parser.prog} --store runs/yahtzee-maxprob-800-G5 --used aces,full-house --upper 3 --need 250"
+    )
     add_scorecard(parser)
     parser.add_argument("--need", type=count, metavar="N", help="points still needed (tables of probabilities)")
     parser.add_argument("--score", type=count, metavar="N", help="points so far (tables of a utility)")

@@ -1,7 +1,7 @@
 """The cache of a worker, bounded in bytes. This is the bookkeeping only; it does not hold the values.
 
 Space is reserved before a class is read or computed, so that the bound holds at all times.
-Classes in use are pinned (`hold`, `let_go`); the others are evicted when space is needed, least recently used first.
+Classes in use are pinned (`pin`, `unpin`); the others are evicted when space is needed, least recently used first.
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ class Cache:
         self.used_bytes -= self._sizes.pop(cls)
         return True
 
-    def hold(self, cls: ClassId) -> None:
-        """Pin a class, present or not, until `let_go` has been called as often as `hold`."""
+    def pin(self, cls: ClassId) -> None:
+        """Pin a class, present or not, until `unpin` has been called as often as `pin`."""
         self._holders[cls] += 1
         if cls in self._sizes:
             self._sizes.move_to_end(cls)
             if self._holders[cls] == 1:
                 self._held_bytes += self._sizes[cls]
 
-    def let_go(self, cls: ClassId) -> None:
-        """Undo one call of `hold`."""
+    def unpin(self, cls: ClassId) -> None:
+        """Undo one call of `pin`."""
         assert self._holders[cls] > 0
         self._holders[cls] -= 1
         if not self._holders[cls]:

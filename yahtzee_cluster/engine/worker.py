@@ -89,7 +89,7 @@ class Worker:
         match action:
             case Load():
                 self._loading.remove(cls)
-                self.cache.let_go(cls)
+                self.cache.unpin(cls)
                 return [Loaded(self.number, cls), *self._advance()]
             case Solve():
                 self.solving = False
@@ -97,7 +97,7 @@ class Worker:
                 self._let_go(self.partition.dependencies(cls))
                 return [Solved(self.number, cls), Write(cls), *self._advance()]
             case Write():
-                self.cache.let_go(cls)
+                self.cache.unpin(cls)
                 return [Committed(self.number, cls), *self._advance()]
 
     def needs(self, cls: ClassId) -> bool:
@@ -107,7 +107,7 @@ class Worker:
     def missed(self, action: Load) -> list[Action | Event]:
         """Process a prefetch that failed; the class that it was for may have been computed elsewhere meanwhile."""
         self._loading.remove(action.cls)
-        self.cache.let_go(action.cls)
+        self.cache.unpin(action.cls)
         if self.next is not None and action.cls in self.partition.dependencies(self.next):
             self._cancel_prefetch()
         self.cache.drop(action.cls)
@@ -161,7 +161,7 @@ class Worker:
             gone = self.cache.take(cls, n_bytes)
         if gone is None:
             return None
-        self.cache.hold(cls)
+        self.cache.pin(cls)
         return [Evicted(self.number, other) for other in gone]
 
     def _cancel_prefetch(self) -> None:
@@ -171,8 +171,8 @@ class Worker:
 
     def _hold(self, classes: Iterable[ClassId]) -> None:
         for cls in classes:
-            self.cache.hold(cls)
+            self.cache.pin(cls)
 
     def _let_go(self, classes: Iterable[ClassId]) -> None:
         for cls in classes:
-            self.cache.let_go(cls)
+            self.cache.unpin(cls)

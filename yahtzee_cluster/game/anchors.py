@@ -31,11 +31,18 @@ from yahtzee_cluster.game.rules import Play, Rules
 
 @dataclass(frozen=True)
 class Anchor:
-    """A state between turns; `upper` is None where the bonus is decided, that is, won or out of reach."""
+    """A state between turns; `upper` is None where the bonus is decided, that is, won or out of reach.
+
+    `free` is the set of free categories, as in `Rules`; `chip` says whether the Yahtzee box holds points.
+
+    >>> rules = yc.load_rules("yahtzee")
+    >>> yc.Anchor(rules.all_free, upper=0, chip=False)  # the start of a game
+    Anchor(free=8191, upper=0, chip=False)
+    """
 
     free: int
     upper: int | None
-    chip: bool
+    chip: bool = False
 
 
 class Anchors:
@@ -125,16 +132,16 @@ class Anchors:
             raise UsageError(f"no such scorecard: free categories {anchor.free}, chip {anchor.chip}{upper}")
         lane = 0 if anchor.upper is None else self.lane(anchor.free, anchor.upper)
         if lane >= self.n_lanes[anchor.free]:
-            raise UsageError(f"no such anchor: the filled categories cannot bring an upper total of {anchor.upper}")
+            raise UsageError(f"upper: the used categories cannot bring an upper total of {anchor.upper}")
         return int(self.place[anchor.free, int(anchor.chip)]) + lane
 
     def reachable(self, anchor: Anchor) -> int:
         """The place of an anchor; raises UsageError if no sequence of plays reaches it."""
         index, upper = self.index(anchor), anchor.upper
         if upper is not None and (upper < 0 or not self._totals[anchor.free] >> upper & 1):
-            raise UsageError(f"no such anchor: the used categories cannot bring an upper total of {upper}")
+            raise UsageError(f"upper: the used categories cannot bring an upper total of {upper}")
         if not self.exists[index]:
-            raise UsageError("no such anchor: the used categories cannot have decided the bonus")
+            raise UsageError("upper: the used categories cannot have decided the bonus")
         return index
 
     def after(self, anchor: Anchor, play: Play | Outcome) -> tuple[Anchor, int]:

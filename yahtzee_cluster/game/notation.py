@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import index
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor, Anchors
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
 from yahtzee_cluster.game.rules import Category, Rules
-from yahtzee_cluster.text import names_in, shown
+from yahtzee_cluster.text import names_in, shown, suggestion
 
 DIGIT_OF = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
 FILLERS = {"of", "a", "the"}
@@ -59,7 +59,11 @@ def find_box(text: str, rules: Rules) -> int:
         if matches:
             names = ", ".join(rules.categories[c].name for c in matches)
             raise UsageError(f"box: {shown(text.strip())} may be any of {names}")
-    raise UsageError(f"box: no box {shown(text.strip())}; there are {', '.join(names_of(rules.all_free, rules))}")
+    raise UsageError(f"box: no box {_unknown(text.strip(), names_of(rules.all_free, rules))}")
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    return f"{shown(name)}; {suggestion(name.lower(), known)}"
 
 
 def _plain(category: Category) -> str:
@@ -85,7 +89,7 @@ def parse_used(text: str, rules: Rules) -> int:
     used = 0
     for name in (part.strip() for part in text.split(",") if text.strip()):
         if name not in known:
-            raise UsageError(f"used: no category {shown(name)}; there are {', '.join(known)}")
+            raise UsageError(f"used: no category {_unknown(name, known)}")
         if used >> known.index(name) & 1:
             raise UsageError(f"used: {name} is named twice")
         used |= 1 << known.index(name)
@@ -109,3 +113,21 @@ def anchor_of(anchors: Anchors, used: int, upper: int | None, chip: bool) -> Anc
     anchor = Anchor(free, upper, chip)
     anchors.reachable(anchor)
     return anchor
+
+
+def pattern_of(box: Category) -> str:
+    """The rolls that a box accepts, in words."""
+    if box.groups:
+        sizes = " and ".join(map(str, box.groups))
+        different = "" if box.distinct or len(box.groups) == 1 else ", which may be the same"
+        return f"{sizes} equal dice{different}"
+    if box.run:
+        return f"{box.run} consecutive faces"
+    return f"the faces {' '.join(map(str, box.faces))}" if box.faces else "any roll"
+
+
+def points_of(box: Category) -> str:
+    """The points of a roll that a box accepts, in words."""
+    if box.face:
+        return f"the sum of its dice with face {box.face}"
+    return {"sum": "the sum of all dice", "matching": "the sum of these dice"}.get(str(box.points), str(box.points))

@@ -48,6 +48,12 @@ def scores_so_far(anchors: Anchors, anchor: Anchor) -> tuple[int, ...]:
     return _members(found)
 
 
+def highest_score(anchors: Anchors) -> int:
+    """The highest final score."""
+    chips = (chip for chip in (False, True) if anchors.place[0, int(chip)] >= 0)
+    return max(scores_so_far(anchors, Anchor(0, None, chip))[-1] for chip in chips)
+
+
 def check_score(anchors: Anchors, anchor: Anchor, score: int) -> None:
     """Raise UsageError for a score that no game can have at an anchor."""
     _check(score, scores_so_far(anchors, anchor), f"score so far: no game has {score} points here")

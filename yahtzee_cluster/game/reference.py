@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 
 from yahtzee_cluster.game.rules import Play, Rules
 
@@ -41,8 +41,8 @@ def keeps(roll: Roll) -> frozenset[Roll]:
     return frozenset(keep for size in range(6) for keep in combinations(roll, size))
 
 
-ROLLS = tuple(throws(()))
-KEEPS = sorted({keep for roll in ROLLS for keep in keeps(roll)}, key=lambda keep: (len(keep), keep))
+KEEPS: list[Roll] = [keep for size in range(6) for keep in combinations_with_replacement(range(1, 7), size)]
+ROLLS: tuple[Roll, ...] = tuple(keep for keep in KEEPS if len(keep) == 5)
 
 
 def pick(options: Iterable[Row]) -> Row:
@@ -79,7 +79,7 @@ def best_turn(options: Callable[[Roll], Iterable[Row]]) -> Row:
     return mean(throws(()), worth)
 
 
-def witnessed_turn(options: Callable[[Roll], Iterable[tuple[Row, Row]]]) -> Row:
+def evaluated_turn(options: Callable[[Roll], Iterable[tuple[Row, Row]]]) -> Row:
     """The expected values of other quantities under the policy that is optimal for a turn.
 
     An option consists of the row to be maximised and the row of the other quantities. Ties go to the first option, and
@@ -98,7 +98,7 @@ def witnessed_turn(options: Callable[[Roll], Iterable[tuple[Row, Row]]]) -> Row:
     return mean(throws(()), brought)
 
 
-def mistaken_turn(options: Callable[[Roll], Iterable[tuple[Row, float]]], need: float) -> float:
+def heuristic_turn(options: Callable[[Roll], Iterable[tuple[Row, float]]], need: float) -> float:
     """The probability of reaching a need under the normal approximation of the objective `approx`.
 
     The policy takes the keep or category whose mean lies the most standard deviations above the need.

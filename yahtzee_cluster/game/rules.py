@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from yahtzee_cluster.errors import FileError
-from yahtzee_cluster.fields import Fields, is_integer, is_there, parse_toml, read_toml
+from yahtzee_cluster.fields import Fields, check_name_or_file, is_integer, parse_toml, read_toml
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
-from yahtzee_cluster.text import short
+from yahtzee_cluster.text import short, suggestion
 
 MAX_CATEGORIES = 16
 MAX_POINTS = 1000
@@ -108,7 +108,14 @@ class Play:
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """A game of five dice. A set of free categories is an integer: bit c stands for `categories[c]`."""
+    """A game of five dice. A set of free categories is an integer: bit c stands for `categories[c]`.
+
+    >>> rules = yc.load_rules("yacht")
+    >>> [category.name for category in rules.categories][-2:]
+    ['yacht', 'chance']
+    >>> f"{rules.all_free:b}"
+    '111111111111'
+    """
 
     name: str
     categories: tuple[Category, ...]
@@ -199,7 +206,7 @@ def preset_names() -> list[str]:
 def preset_text(name: str) -> str:
     """A built-in rule set as TOML."""
     if name not in preset_names():
-        raise FileError(name, f"no such rule set; there are {', '.join(preset_names())}")
+        raise FileError(name, f"no such rule set; {suggestion(name, preset_names())}")
     return (_PRESETS / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -210,13 +217,16 @@ def template(name: str) -> str:
 
 
 def load_rules(name_or_file: str) -> Rules:
-    """The built-in rule set of this name, or the rule set in this TOML file."""
+    """The built-in rule set of this name, or the rule set in this TOML file.
+
+    Raises `FileError` if there is none, or if the file is not a rule set.
+
+    >>> yc.load_rules("kniffel").upper_bonus
+    35
+    """
     if name_or_file in preset_names():
         return parse_rules(preset_text(name_or_file), source=name_or_file)
-    path = Path(name_or_file)
-    if not (path.suffix == ".toml" or "/" in name_or_file or is_there(path)):
-        known = ", ".join(preset_names())
-        raise FileError(name_or_file, f"no such rule set or file; rule sets are {known}")
+    check_name_or_file(name_or_file, preset_names(), "rule set")
     return rules_of(read_toml(name_or_file), name_or_file)
 
 

@@ -31,7 +31,14 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class ExpectedTable:
-    """Mean and second moment of the rest of the score under OptExpected, at every place of `anchors`."""
+    """Mean and second moment of the rest of the score under OptExpected, at every place of `anchors`.
+
+    >>> table = yc.solve_expected(yc.load_rules("yacht"))
+    >>> aces = yc.Anchor(free=0b1, upper=None, chip=False)  # no other category is free
+    >>> place = table.anchors.index(aces)
+    >>> print(f"{table.mean[place]:.4f} ± {table.std(place):.4f}")
+    2.1065 ± 1.1041
+    """
 
     anchors: Anchors
     mean: NDArray[np.float64]
@@ -73,7 +80,14 @@ def moments_after(points: float, mean: float, second_moment: float) -> tuple[flo
 
 
 def solve_expected(rules: Rules, isa: str | None = None) -> ExpectedTable:
-    """Compute the whole table, with the instruction set named or the fastest of this machine."""
+    """Compute the whole table of expected scores, in memory.
+
+    `isa` names the instruction set of the kernel, such as "avx2"; by default it is the fastest of this machine.
+
+    >>> table = yc.solve_expected(yc.load_rules("yahtzee"))
+    >>> print(f"{table.mean[table.start]:.4f} ± {table.std(table.start):.4f}")
+    254.5896 ± 59.6117
+    """
     anchors = Anchors(rules)
     turn = Turn(compile_moves(rules), isa)
     mean = np.full(anchors.n_places, np.nan)

@@ -146,6 +146,7 @@ class Scores(Strategies):
     """
 
     objective = "scores"
+    assumed_value_s = 320e-9
     quantities = 3
 
     def player(self, turn: Turn) -> needs.Scores:
@@ -174,6 +175,7 @@ class Approximated(Strategies):
     """
 
     objective = "approx"
+    assumed_value_s = 540e-9
 
     falls = False  # each need has its own heuristic policy, so a higher need may have the higher probability
 

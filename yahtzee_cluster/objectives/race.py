@@ -32,6 +32,8 @@ class Race(GameRecurrence):
 
     objective: ClassVar[str] = "race"
     quantities: ClassVar[int] = 1
+    assumed_value_s = 155e-9
+    assumed_subset_s = 1e-6
 
     @property
     def element_names(self) -> tuple[str, ...]:

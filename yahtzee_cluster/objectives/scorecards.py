@@ -52,6 +52,9 @@ class GameRecurrence(Recurrence):
 class Scorecards(GameRecurrence):
     """A recurrence for one player: the elements are the categories, a subset has those that are still free."""
 
+    assumed_value_s = 135e-9
+    assumed_subset_s = 30e-6
+
     @property
     def element_names(self) -> tuple[str, ...]:
         """The categories."""

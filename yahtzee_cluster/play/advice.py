@@ -41,7 +41,12 @@ Worth = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Position:
-    """A scorecard and the dice on the table, in any order."""
+    """A scorecard and the dice on the table, in any order.
+
+    >>> start = yc.Anchor(yc.load_rules("yahtzee").all_free, upper=0, chip=False)
+    >>> yc.Position(start, roll=(6, 2, 2, 5, 2), rolls_left=2).roll
+    (2, 2, 2, 5, 6)
+    """
 
     anchor: Anchor
     """Its upper total is the points in the upper categories, whether or not they still matter."""
@@ -58,12 +63,18 @@ class Position:
             expected = f"{least} to {most} with dice on the table" if self.roll else f"{most} without dice"
             raise UsageError(f"rolls left: expected {expected}, found {shown(self.rolls_left)}")
         if not is_integer(self.score, 0, MAX_COUNT):
-            raise UsageError(f"score so far: expected a whole number, found {shown(self.score)}")
+            raise UsageError(f"score so far: expected a whole number from 0 to {MAX_COUNT}, found {shown(self.score)}")
 
 
 @dataclass(frozen=True)
 class Goal:
-    """The objective of a game: to reach a score, the utility of a table, or the highest expected score."""
+    """The objective of a game: to reach a score, the utility of a table, or the highest expected score.
+
+    >>> yc.Goal(reach=250).words
+    'at least 250 points'
+    >>> yc.Goal().words
+    'the highest expected score'
+    """
 
     reach: int | None = None
     utility: str | None = None
@@ -79,6 +90,12 @@ class Goal:
         if self.utility is not None:
             return self.utility
         return "the highest expected score" if self.reach is None else f"at least {self.reach} points"
+
+    @property
+    def outcome(self) -> str:
+        """The end of a sentence that begins with the probability of the goal."""
+        won = {"beat": "to win, a tie counted half", "beat-all": "to win, a tie counted as lost"}
+        return won.get((self.utility or "").partition(":")[0], "of reaching it")
 
 
 MEAN = Goal()
@@ -217,7 +234,24 @@ class ByUtility(Aim):
 
 
 class Adviser:
-    """Gives advice for one game: for the highest expected score, and for the goals of a table if there is one."""
+    """Gives advice for one game: for the highest expected score, and for the goals of a table if there is one.
+
+    >>> adviser = yc.Adviser(yc.load_rules("yahtzee"))
+    >>> start = yc.Anchor(adviser.rules.all_free, upper=0, chip=False)
+    >>> for advice in adviser.advise(yc.Position(start, roll=(6, 2, 2, 5, 2), rolls_left=2))[:2]:
+    ...     print(f"{advice.move.words} {advice.expected:.2f}")
+    keep 2 2 2 257.71
+    keep 2 2 2 6 254.46
+
+    With a table of probabilities or scores, also for a score to reach:
+
+    >>> table = yc.open_table("yacht")
+    >>> adviser = yc.Adviser(table.rules, table)
+    >>> position = yc.Position(table.start, roll=(6, 2, 2, 5, 2), rolls_left=2)
+    >>> best = adviser.advise(position, goal=200)[0]
+    >>> print(f"{best.move.words} {best.p:.4f}")
+    keep 2 2 2 0.2442
+    """
 
     def __init__(self, rules: Rules, table: Table | None = None) -> None:
         if table and table.rules.table != rules.table:
@@ -322,7 +356,9 @@ class Adviser:
         return found
 
     def _keeps(self, anchor: Anchor, roll: Keep, rolls_left: int, aim: Aim) -> list[tuple[Move, Worth]]:
-        weighed = self._turn.weigh(anchor.free, anchor.chip, *self._outcomes(anchor, aim))[:, 2 - rolls_left, :, 0]
+        weighed = self._turn.keep_values(anchor.free, anchor.chip, *self._outcomes(anchor, aim))[
+            :, 2 - rolls_left, :, 0
+        ]
         inside = {keep for size in range(N_DICE + 1) for keep in combinations(roll, size)}
         ordered = sorted(inside, key=INDEX.__getitem__, reverse=True)  # the order in which `choose` breaks ties
         return [(Move(words_of(keep), keep=keep), tuple(weighed[:, INDEX[keep]].tolist())) for keep in ordered]

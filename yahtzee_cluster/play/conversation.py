@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import NamedTuple
 
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
-from yahtzee_cluster.fields import whole_number
+from yahtzee_cluster.fields import WHOLE_NUMBER, whole_number
 from yahtzee_cluster.game.dice import Keep
 from yahtzee_cluster.game.notation import anchor_of, find_box, parse_dice
-from yahtzee_cluster.output import write_stdout
+from yahtzee_cluster.output import wrapped, write_stdout
 from yahtzee_cluster.play.advice import MEAN, START_OF_TURN, TIE, Advice, Adviser, Goal, Position
 from yahtzee_cluster.text import shown
 
@@ -47,10 +47,10 @@ class _Figure(NamedTuple):
     in_a_sentence: str
 
 
-def _figures(advice: Advice) -> list[_Figure]:
+def _figures(advice: Advice, goal: Goal = MEAN) -> list[_Figure]:
     found = []
     if advice.p is not None:
-        found.append(_Figure("goal", text := _percent(advice.p), f"{text} of reaching it"))
+        found.append(_Figure("goal", text := _percent(advice.p), f"{text} {goal.outcome}"))
     if advice.worth is not None:
         found.append(_Figure("worth", text := f"{advice.worth:.9g}", f"worth {text} on average"))
     if advice.expected is not None:
@@ -155,7 +155,7 @@ class Conversation:
             return f"The game is over: {position.score} points."
         advice = self._adviser.advise(position, goal)
         if position.roll is None:
-            figures = ", ".join(figure.in_a_sentence for figure in _figures(advice[0]))
+            figures = ", ".join(figure.in_a_sentence for figure in _figures(advice[0], goal))
             return f"{self._card(position)}\nPlaying for {goal.words}: {figures}."
         return listing(advice, most)
 
@@ -169,8 +169,8 @@ class Conversation:
     def _card(self, position: Position | None = None) -> str:
         rules, position = self._adviser.rules, position or self.state.position
         boxes = [category.name for c, category in enumerate(rules.categories) if position.anchor.free >> c & 1]
-        upper = f", {position.anchor.upper or 0} of them above" if rules.upper_bonus else ""
-        return f"{position.score} points{upper}; free: {', '.join(boxes) or 'nothing'}"
+        upper = f", {position.anchor.upper or 0} of them in upper boxes" if rules.upper_bonus else ""
+        return wrapped(f"{position.score} points{upper}; free: {', '.join(boxes) or 'nothing'}")
 
     def _thrown(self, roll: Keep) -> State:
         position = self.state.position
@@ -210,7 +210,11 @@ def talk(conversation: Conversation) -> str:
     while conversation.state.position.anchor.free:
         try:
             line = input(conversation.prompt if sys.stdin.isatty() else "")
-        except EOFError:
+        except (EOFError, KeyboardInterrupt) as end:
+            if sys.stdin.isatty():
+                write_stdout("")  # after the prompt
+            if isinstance(end, KeyboardInterrupt):
+                raise
             break
         if conversation.leaves(line):
             break
@@ -266,7 +270,7 @@ def parse_line(line: str, adviser: Adviser) -> Position:
     numbers = {"upper total": upper, "score so far": score}
     for name, number in numbers.items():
         if whole_number(number) is None:
-            raise UsageError(f"{name}: expected a whole number, found {shown(number)}")
+            raise UsageError(f"{name}: {WHOLE_NUMBER}, found {shown(number)}")
     if active not in {"True", "False"}:
         raise UsageError(f"bonus active: expected True or False, found {shown(active)}")
     if left not in {"0", "1", "2", "3"}:

@@ -14,6 +14,7 @@ from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.play.monte_carlo import Integers, final_scores
 from yahtzee_cluster.play.strategies import Perfect, Strategy, common_rules
+from yahtzee_cluster.progress import stage
 
 MOST_PLAYERS = 16
 BATCH = 1 << 20
@@ -97,9 +98,14 @@ def simulated_duel(
     seat_of = {strategy: strategy.seat(expected) for strategy in dict.fromkeys(strategies)}
     seats = [seat_of[strategy] for strategy in strategies]
     totals = np.zeros((len(seats), len(TALLIED)))
-    for batch, first in enumerate(range(0, n_games, BATCH)):
-        n_now = min(BATCH, n_games - first)
-        totals += _tally(final_scores(expected.anchors, seats, n_now, (seed, batch), threads))
+    with stage(f"{n_games:,} games with dice") as report:
+        for batch, first in enumerate(range(0, n_games, BATCH)):
+            n_now = min(BATCH, n_games - first)
+
+            def report_turn(share: float, turn: str, first: int = first, n_now: int = n_now) -> None:
+                report((first + share * n_now) / n_games, turn)
+
+            totals += _tally(final_scores(expected.anchors, seats, n_now, (seed, batch), threads, report_turn))
     shares = (totals / n_games).tolist()
     return [Standing(**dict(zip(TALLIED, row, strict=True)), games=n_games) for row in shares]
 

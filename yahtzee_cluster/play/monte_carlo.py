@@ -22,6 +22,7 @@ from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.dice import N_DICE, N_FACES
 from yahtzee_cluster.game.moves import Moves, compile_moves
 from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.progress import Report, silent
 
 N_ROLLS = 3
 TOGETHER = 512
@@ -101,7 +102,12 @@ class Seat(ABC):
 
 
 def final_scores(
-    anchors: Anchors, seats: Sequence[Seat], n_games: int, seed: int | Sequence[int], threads: int | None = None
+    anchors: Anchors,
+    seats: Sequence[Seat],
+    n_games: int,
+    seed: int | Sequence[int],
+    threads: int | None = None,
+    report: Report = silent,
 ) -> Integers:
     """The final scores of all games: [player, game]."""
     threads = threads or len(os.sched_getaffinity(0))
@@ -114,8 +120,10 @@ def final_scores(
         for seat, queue in zip(seats, turn_players, strict=True):
             queue.put(seat.turn_player(turn))
     with ThreadPoolExecutor(threads) as pool:
-        for _ in anchors.rules.categories:
+        n_turns = len(anchors.rules.categories)
+        for number in range(n_turns):
             for player, seat in enumerate(seats):
+                report((number + player / len(seats)) / n_turns, f"turn {number + 1} of {n_turns}")
                 throws = random.integers(0, N_FACES**N_DICE, (n_games, N_ROLLS), np.uint16)
                 seat.look_up(cards, player)
                 cards.fill(player, _outcomes(cards, player, throws, turn_players[player], pool))

@@ -41,9 +41,7 @@ class Strategy(ABC):
 
     def played(self, rules: Rules) -> Played:  # noqa: ARG002
         """All games of this strategy, exactly; an error if it depends on the opponents."""
-        raise UsageError(
-            f"who plays for {self.words} looks at the others: only games with dice can say what comes of it"
-        )
+        raise UsageError(f"playing for {self.words} depends on the other players; only simulated games can evaluate it")
 
 
 class BestMean(Strategy):

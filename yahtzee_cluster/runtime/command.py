@@ -5,28 +5,31 @@ Results go to stdout, progress and errors to stderr.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import platform
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import NoReturn
 
-from yahtzee_cluster.engine.simulator import Costs
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.output import Parser, open_streams, print_result
+from yahtzee_cluster.progress import showing_progress
 from yahtzee_cluster.runtime.backend import Backend
 from yahtzee_cluster.runtime.computing import compute
 from yahtzee_cluster.runtime.configuration import Computation, parse_bytes
 from yahtzee_cluster.runtime.coordinator import Coordinator
+from yahtzee_cluster.runtime.costs import costs_of
 from yahtzee_cluster.runtime.environment import launched_ranks
-from yahtzee_cluster.runtime.executor import Executor
-from yahtzee_cluster.runtime.flags import add_cache, make_parser
+from yahtzee_cluster.runtime.executor import ClassFailedError, Executor
+from yahtzee_cluster.runtime.flags import add_cache, add_run
 from yahtzee_cluster.runtime.messages import Setup
 from yahtzee_cluster.runtime.mpi import MASTER, Ranks, UnreachableError, finalize, is_finalized, library_version, world
-from yahtzee_cluster.runtime.planner import as_text, make_plan
+from yahtzee_cluster.runtime.plan_output import as_json, as_text
+from yahtzee_cluster.runtime.planner import make_plan
 from yahtzee_cluster.runtime.resume import where
 from yahtzee_cluster.runtime.serial import SingleProcess
 from yahtzee_cluster.runtime.signals import StopRequest, end_quietly_on_interrupt
@@ -83,21 +86,32 @@ def main(command: Command, arguments: Sequence[str] | None = None, note: CrashNo
         return _abort(comm, 1)
 
 
-def run(command: Command) -> NoReturn:
+def run(command: Command, arguments: Sequence[str] | None = None) -> NoReturn:
     """Run this command, and exit with its code."""
     end_quietly_on_interrupt()  # until StopRequest.listen
-    raise SystemExit(supervised(lambda note: main(command, note=note)) if launched_ranks() else main(command))
+    if launched_ranks():
+        supervised(lambda note: main(command, arguments, note))
+    raise SystemExit(main(command, arguments))
 
 
 def start(kind: type[Computation], example: str = "") -> NoReturn:
-    """Run the command of a computation of your own, which also plans and verifies; call it from `__main__`."""
+    """Run the command of a computation of your own, which also plans and verifies; call it from `__main__`.
+
+    The program prints its results and ends. With `Assignment`, the example of `Computation`, in `cheapest.py`:
+
+    >>> sys.argv = ["cheapest.py", "--store", "cheapest", "--G", "Ann"]
+    >>> yc.start(Assignment, "mpirun -n 3 python cheapest.py")
+    Traceback (most recent call last):
+    SystemExit: 0
+    """
     run(Command(kind, f"python {sys.argv[0]}", example, complete=True))
 
 
 def _run_master(command: Command, comm: Ranks, request: StopRequest, arguments: Sequence[str] | None) -> int:
     backend: Backend = Coordinator(comm, request) if comm.size > 1 else SingleProcess(request)
     try:
-        result = _execute(command, backend, comm.size, request, arguments)
+        with showing_progress(log.info):
+            result = _execute(command, backend, comm.size, request, arguments)
     finally:
         backend.dismiss()
     has_left = not backend.broken and _leave_together(backend)
@@ -114,14 +128,15 @@ def _execute(
 ) -> str | int:
     """Execute the command line; return the text to print, or an exit code."""
     try:
-        parser = make_parser(command.kind, command.program, command.example, complete=command.complete)
+        parser = Parser(prog=command.program)
+        add_run(parser, command.kind, command.example, complete=command.complete)
         options = parser.parse_args(arguments)
         request.grace_s = options.grace
         asked = command.kind.of(options)
         if command.complete and options.plan is not None:
-            return "\n".join(as_text(make_plan(asked, asked.problem(), options.plan, Costs())))
+            return _plan(asked, options.plan, as_object=options.json)
         if command.complete and options.verify:
-            return _verify(asked)
+            return _verify(asked, as_object=options.json)
         summary, result = compute(
             backend,
             n_ranks,
@@ -139,14 +154,22 @@ def _execute(
         return _refuse(command, error)
 
 
-def _verify(asked: Computation) -> str:
+def _plan(asked: Computation, n_ranks: int, *, as_object: bool) -> str:
+    problem = asked.problem()
+    plan = make_plan(asked, problem, n_ranks, costs_of(asked, problem))
+    return json.dumps(as_json(plan)) if as_object else "\n".join(as_text(plan))
+
+
+def _verify(asked: Computation, *, as_object: bool) -> str:
     """Verify a table; return the report, or raise UnsoundError."""
     problem = asked.problem()
     _, directory = where(asked, problem, 1)
     header = read_header(directory)
     if header is None or not header.describes(problem):
-        raise UsageError(f"{directory}: holds no table of this; leave out --verify, and it is computed")
-    return verify(problem, Store.of(directory, problem, header.fixed)).report()
+        raise UsageError(f"{directory}: there is no table of this; run it without --verify to compute one")
+    verdict = verify(problem, Store.of(directory, problem, header.fixed))
+    verdict.check()
+    return json.dumps(asdict(verdict)) if as_object else verdict.report()
 
 
 def _leave_together(backend: Backend) -> bool:
@@ -181,5 +204,7 @@ def _abort(comm: Ranks, code: int) -> int:
 
 
 def _refuse(command: Command, error: YahtzeeClusterError) -> int:
+    if isinstance(error, ClassFailedError) and not isinstance(error.__cause__, OSError | YahtzeeClusterError):
+        log.error("an exception in the solver", exc_info=error.__cause__)
     print(f"{command.program}: {error}", file=sys.stderr)
     return error.exit_code

@@ -7,6 +7,7 @@ that computes the table, with or without mpirun, plans it, and verifies it.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -14,27 +15,52 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from yahtzee_cluster.engine.fixed_set import MOST_CLASSES, Scales, needed_bytes, smallest_that_fits
+import numpy as np
+
+from yahtzee_cluster.engine.fixed_set import MOST_CLASSES, FixedSetSearch, needed_bytes, smallest_that_fits
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.schedule import Schedule
 from yahtzee_cluster.engine.simulator import advise
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import whole_number
+from yahtzee_cluster.progress import stage
 from yahtzee_cluster.storage.claim import table_path
+from yahtzee_cluster.storage.header import MAX_ELEMENTS
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.text import as_cache_size, short, shown
+from yahtzee_cluster.text import as_cache_size, rough_size, short, shown, suggestion
 
 AUTO = "auto"
+RUNS = Path("runs")
+"""Where tables are by default."""
 KEEP = ("all", "frontier")
 MAX_THREADS = 1024
 """Limit on --threads: each thread allocates its memory at the start."""
+COUNTED_AT_ONCE = 1 << 16
+MOST_COUNTED = 1 << 10
+"""Subsets whose values are counted at a time, and how often at most: of a larger table, only a part is counted."""
+LISTED_BYTES = 64
+"""Memory for each existing subset while a fixed set is chosen for a problem that is not uniform."""
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Computation(ABC):
-    """A problem and the resources to compute it with. Each field is a command-line flag of the same name."""
+    """A problem and the resources to compute it with. Each field is a command-line flag of the same name.
+
+    The settings of `Cheapest`, the example of `Recurrence`:
+
+    >>> class Assignment(yc.Computation):
+    ...     about = {"problem": "cheapest"}
+    ...
+    ...     def problem(self):
+    ...         return Cheapest()
+    ...
+    ...     def result(self, problem, store):
+    ...         return [f"lowest cost {store.read(store.partition.class_of(0b111))[0]}"]
+    >>> Assignment(threads=2).cache_bytes
+    268435456
+    """
 
     G: str = AUTO
     """A number of elements, their names with commas between, or "auto"."""
@@ -52,6 +78,11 @@ class Computation(ABC):
     @abstractmethod
     def about(self) -> Mapping[str, Any]:
         """Short description, as named values: for summaries, and for the name of the table's directory."""
+
+    @property
+    def is_of_thesis(self) -> bool:
+        """Whether a plan is set beside the formulas of Cremers' thesis."""
+        return False
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -89,12 +120,27 @@ class Computation(ABC):
         """Size limit of each rank's cache."""
         return parse_bytes(self.cache)
 
+    @property
+    def label(self) -> str:
+        """Name for the table's directory: this class, and what it is about; numbers with what they count."""
+        kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", type(self).__name__).lower()
+        told = {key: value for key, value in self.about.items() if value is not None}
+        return "-".join([kind, *(str(v) if isinstance(v, str) else f"{key}-{v}" for key, v in told.items())])
+
     def directory(self, fixed: int) -> Path:
-        """Directory of the table."""
+        """Directory of a table with this fixed set."""
+        return RUNS / f"{self._name}-G{fixed.bit_count()}" if self.store is None else table_path(self.store)
+
+    def directories(self) -> list[Path]:
+        """Directories that may hold the table, whatever its fixed set."""
         if self.store is not None:
-            return table_path(self.store)
-        words = [re.sub(r"[^A-Za-z0-9._-]+", "-", str(value)) for value in self.about.values() if value is not None]
-        return Path("runs") / "-".join([*words, f"G{fixed.bit_count()}"])
+            return [table_path(self.store)]
+        return [path for path in RUNS.glob(f"{self._name}-G*") if path.name.removeprefix(f"{self._name}-G").isdecimal()]
+
+    @property
+    def _name(self) -> str:
+        """Name of the table's directory without the size of its fixed set; no character is special in a pattern."""
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", self.label)
 
 
 def parse_bytes(text: str) -> int:
@@ -105,34 +151,76 @@ def parse_bytes(text: str) -> int:
     return int(float(match[1]) * UNITS[match[2].upper()])
 
 
+def search_of(problem: Recurrence, *, lists: bool = True) -> FixedSetSearch:
+    """The search for fixed sets of a problem; refuses too many elements, also for the memory if it `lists` subsets."""
+    n, n_bytes = len(problem.element_names), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if not 0 < n <= MAX_ELEMENTS:
+        raise UsageError(
+            f"this problem has {n} elements; expected 1 to {MAX_ELEMENTS}, because subsets are 64-bit integers"
+        )
+    if problem.is_uniform and len(problem.layer_sizes) != n + 1:
+        raise UsageError(f"layer_sizes: expected {n + 1} sizes, of layers 0 to {n}, found {len(problem.layer_sizes)}")
+    if problem.is_uniform and any(not isinstance(size, int | np.integer) or size < 0 for size in problem.layer_sizes):
+        raise UsageError(f"layer_sizes: expected whole numbers from 0 on, found {short(str(problem.layer_sizes))}")
+    if lists and problem.has_all_subsets and not problem.is_uniform and LISTED_BYTES << n > n_bytes:
+        raise UsageError(
+            f"choosing G lists all 2^{n} subsets of this problem, in {rough_size(LISTED_BYTES << n)} of memory; this "
+            f"machine has {rough_size(n_bytes)}. If sizes depend on the layer only, define layer_sizes instead"
+        )
+    return FixedSetSearch(problem)
+
+
 def fixed_set(asked: Computation, problem: Recurrence, n_workers: int) -> int:
     """Fixed set that G stands for; refuses one with which some class does not fit into the cache."""
-    scales = Scales(problem)
-    names = problem.element_names
+    names, is_size = problem.element_names, asked.G.strip().isdecimal()
+    is_open = is_size or asked.G == AUTO
+    search = search_of(problem, lists=is_open)
+    if is_open:
+        _check_some_set_fits(asked, problem, search)
     if asked.G == AUTO:
-        advised = advise(problem, scales, asked.cache_bytes, n_workers, asked.threads)
-        fixed = scales.pick(max(scales.sizes()) if advised is None else advised)
-    elif asked.G.strip().isdecimal():
+        with stage("choice of G"):
+            advised = advise(problem, search, asked.cache_bytes, n_workers, asked.threads)
+            fixed = search.pick(max(search.sizes()) if advised is None else advised)
+    elif is_size:
         n_fixed = whole_number(asked.G.strip())
         if n_fixed is None or n_fixed > len(names):
             raise UsageError(f"G: expected at most {len(names)} elements, found {short(asked.G)}")
-        if n_fixed not in scales.sizes():
+        if n_fixed not in search.sizes():
             raise UsageError(f"G: {n_fixed} elements make more than {MOST_CLASSES:,} classes; take fewer, or name them")
-        fixed = scales.pick(n_fixed)
+        fixed = search.pick(n_fixed)
     else:
         fixed = _named(asked.G, names)
-    check_fits(asked, problem, fixed, scales)
+    check_fits(asked, problem, fixed, search)
     return fixed
 
 
-def check_fits(asked: Computation, problem: Recurrence, fixed: int, scales: Scales) -> None:
+def _check_some_set_fits(asked: Computation, problem: Recurrence, search: FixedSetSearch) -> None:
+    """Refuse a cache that no fixed set makes large enough, by a lower bound that is found in a second.
+
+    In a table of at most MOST_CLASSES classes, some class has as many values as they have on average.
+    """
+    n_subsets, n_bytes = 1 << len(problem.element_names), 0
+    if problem.is_uniform:
+        n_subsets, n_bytes = 0, 8 * search.n_values
+    for first in range(0, n_subsets, max(COUNTED_AT_ONCE, n_subsets // MOST_COUNTED)):
+        subsets = np.arange(first, min(first + COUNTED_AT_ONCE, n_subsets))
+        n_bytes += 8 * int(problem.sizes(subsets[problem.exist(subsets)]).sum())
+    least = n_bytes // MOST_CLASSES
+    if least > asked.cache_bytes:
+        raise UsageError(
+            f"--cache {asked.cache} is too small, whatever G: the table has more than {rough_size(n_bytes)}, and with "
+            f"at most {MOST_CLASSES:,} classes, one of them has more than {rough_size(least)}"
+        )
+
+
+def check_fits(asked: Computation, problem: Recurrence, fixed: int, search: FixedSetSearch) -> None:
     """Refuse a cache that is too small for some class; the message names a G or a size that will do."""
     needed = needed_bytes(problem.partition(fixed))
     if needed <= asked.cache_bytes:
         return
-    smallest = smallest_that_fits(problem, scales, asked.cache_bytes)
+    smallest = smallest_that_fits(problem, search, asked.cache_bytes)
     if smallest is None:
-        least = needed_bytes(problem.partition(scales.pick(max(scales.sizes()))))
+        least = needed_bytes(problem.partition(search.pick(max(search.sizes()))))
         advice = f"no G makes it fit, and none needs less than --cache {as_cache_size(least)}"
     else:
         advice = f"the smallest that fits is --G {smallest}, or take --cache {as_cache_size(needed)}"
@@ -145,7 +233,9 @@ def _named(text: str, names: tuple[str, ...]) -> int:
     fixed = 0
     for name in (part.strip() for part in text.split(",")):
         if name not in names:
-            raise UsageError(f"G: no element {shown(name)}; expected a number, auto, or some of {', '.join(names)}")
+            raise UsageError(
+                f"G: no element {shown(name)}; {suggestion(name, names, 'expected a number, auto, or some of')}"
+            )
         if fixed >> names.index(name) & 1:
             raise UsageError(f"G: {name} is named twice")
         fixed |= 1 << names.index(name)

@@ -33,12 +33,14 @@ from yahtzee_cluster.runtime.usage import Usage
 from yahtzee_cluster.storage.errors import DamagedError, DroppedError, ReplacedError
 from yahtzee_cluster.storage.shard import new_values
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.text import as_cache_size
+from yahtzee_cluster.text import as_cache_size, names_in
 
 log = logging.getLogger(__name__)
 
 SHARES = 8
 """Shares of a class for each thread; several, so that all threads end at about the same time."""
+SHARE_SUBSETS = 1 << 15
+"""Most subsets of a share, so that what NumPy makes of them on the way stays in the processor's cache."""
 
 
 class ClassFailedError(YahtzeeClusterError):
@@ -52,6 +54,10 @@ class ClassFailedError(YahtzeeClusterError):
 
     def __str__(self) -> str:
         return f"could not {self.action} class {self.name}: {self.cause}"
+
+
+class UnsolvedError(YahtzeeClusterError):
+    """A solver has left entries that are no numbers."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,7 @@ class Executor:
         disk_timeout_s: float = DISK_TIMEOUT_S,
     ) -> None:
         self.store = store
+        self._element_names = problem.element_names
         self.partition = store.partition
         self.cache = Cache(cache_bytes)
         self.worker = Worker(number, self.partition, self.cache)
@@ -258,9 +265,10 @@ class Executor:
 
     def _solve(self, block: Block, below: Below) -> float:
         """Compute a class; return the CPU time of the solvers."""
-        if self._n_threads == 1:
+        n_shares = max(SHARES * self._n_threads if self._n_threads > 1 else 1, -(-len(block) // SHARE_SUBSETS))
+        if n_shares == 1:
             return self._solve_share(block, below)
-        ends = np.linspace(0, block.starts[-1], SHARES * self._n_threads + 1)
+        ends = np.linspace(0, block.starts[-1], n_shares + 1)
         cuts = sorted({0, len(block), *np.searchsorted(block.starts, ends).tolist()})
         shares = [block.share(first, last) for first, last in pairwise(cuts)]
         return sum(self._solving.map(lambda share: self._solve_share(share, below), shares))
@@ -272,7 +280,12 @@ class Executor:
             solver(block, below)
         finally:
             self._solvers.put(solver)
-        return thread_time() - started
+        elapsed_s = thread_time() - started
+        if np.isnan(block.values.min(initial=0.0)):
+            subset = next(subset for subset in block.subsets.tolist() if np.isnan(block[subset]).any())
+            names = ", ".join(names_in(subset, self._element_names)) or "nothing"
+            raise UnsolvedError(f"the solver has left NaN among the entries of subset {subset} ({names})")
+        return elapsed_s
 
 
 def _timed(work: Callable[[], object]) -> tuple[object, float]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from yahtzee_cluster import __version__
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, whole_number
-from yahtzee_cluster.output import Parser
+from yahtzee_cluster.output import add_version
 from yahtzee_cluster.runtime.configuration import AUTO, KEEP, MAX_THREADS, Computation, parse_bytes
 from yahtzee_cluster.runtime.disk import DISK_TIMEOUT_S
 from yahtzee_cluster.runtime.heartbeat import LEASE_S
@@ -17,16 +16,17 @@ from yahtzee_cluster.text import shown
 GRACE_S = 30.0
 
 
-def make_parser(kind: type[Computation], program: str, example: str, *, complete: bool) -> Parser:
-    """The parser of a run command; a complete one plans and verifies as well."""
-    parser = Parser(
-        prog=program,
-        description="Compute a table, alone or behind mpirun: rank 0 schedules, the others compute. "
-        "To resume an interrupted run, give the same command again.",
-        epilog=f"Example: {example}. "
-        "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 75 stopped on request (the same command resumes).",
+def add_run(parser: argparse.ArgumentParser, kind: type[Computation], example: str, *, complete: bool = False) -> None:
+    """Add the flags of a run command; a complete one plans and verifies as well."""
+    parser.description = (
+        "Compute a table, alone or behind mpirun: rank 0 schedules, the others compute. "
+        "To resume an interrupted run, give the same command again."
     )
-    add_flags(parser, kind)
+    parser.epilog = (
+        f"Example: {example}. "
+        "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 75 stopped on request (the same command resumes)."
+    )
+    add_computation(parser, kind)
     if complete:
         parser.add_argument(
             "--plan", type=parse_count, metavar="RANKS", help="print a forecast for this number of ranks, and exit"
@@ -58,14 +58,13 @@ def make_parser(kind: type[Computation], program: str, example: str, *, complete
     )
     parser.add_argument("--anonymous", action="store_true", help="record neither host nor versions in the table")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    return parser
 
 
-def add_flags(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
+def add_computation(parser: argparse.ArgumentParser, kind: type[Computation]) -> None:
     """Add the flags of a computation to a parser."""
     default = kind.__dataclass_fields__
     add = parser.add_argument
-    add("--version", action="version", version=__version__)
+    add_version(parser)
     kind.add_flags(parser)
     add(
         "--G",

@@ -15,21 +15,34 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeAlias, cast
 
 import mpi4py
 
 mpi4py.rc.initialize = False  # only after the supervisor has forked the rank
 mpi4py.rc.finalize = True
 
-from mpi4py import MPI  # noqa: E402
+try:
+    from mpi4py import MPI
+
+    MISSING = ""
+except (ImportError, RuntimeError) as error:  # it loads the library of an MPI, and brings none
+    MISSING = str(error).partition("\n")[0]
 
 from yahtzee_cluster.errors import RESUMES, UsageError, YahtzeeClusterError  # noqa: E402
-from yahtzee_cluster.runtime.environment import NETMOD, SHARED_MEMORY, launched_ranks, prepare_mpi  # noqa: E402
+from yahtzee_cluster.runtime.environment import (  # noqa: E402
+    NETMOD,
+    SHARED_MEMORY,
+    is_first_on_host,
+    launched_ranks,
+    may_have_company,
+    prepare_mpi,
+)
 from yahtzee_cluster.runtime.heartbeat import Leases  # noqa: E402
 from yahtzee_cluster.runtime.messages import Message  # noqa: E402
 
-Ranks = MPI.Intracomm
+Ranks: TypeAlias = "MPI.Intracomm"
 
 MASTER = 0
 PROBES = 3
@@ -56,6 +69,8 @@ class UnreachableError(YahtzeeClusterError):
 
 def world() -> Ranks:
     """Initialise MPI, wait for all ranks, and return them; refuse ranks that were not started as one job."""
+    if MISSING:
+        return _alone()
     if not MPI.Is_initialized():
         prepare_mpi()
         _check_shared_memory()
@@ -75,6 +90,18 @@ def world() -> Ranks:
     return comm
 
 
+def _alone() -> Ranks:
+    """This process without MPI; refused behind a launcher, where each rank would compute everything by itself."""
+    if may_have_company():
+        if not is_first_on_host():
+            raise SystemExit(UsageError.exit_code)  # one line is enough
+        raise UsageError(
+            f"several ranks need an MPI, and none can be loaded here ({MISSING}): "
+            'pip install "yahtzee_cluster[mpich]" brings one, with its mpirun'
+        )
+    return cast("Ranks", SimpleNamespace(rank=MASTER, size=1))
+
+
 def _check_shared_memory() -> None:
     """Refuse a host on which MPICH would crash; all its ranks do so, since MPI has no way yet to end the others."""
     n_ranks = os.environ.get("MPI_LOCALNRANKS", "")
@@ -90,7 +117,7 @@ def _check_shared_memory() -> None:
     needed, free = in_all + int(n_ranks) * per_rank, shutil.disk_usage(SHARED_MEMORY).free + 512 * taken
     if free >= needed:
         return
-    if os.environ.get("MPI_LOCALRANKID") != "0":
+    if not is_first_on_host():
         raise SystemExit(UsageError.exit_code)  # one line is enough
     raise UsageError(
         f"{SHARED_MEMORY} has room for {free >> 20} MB, and {n_ranks} ranks on this host need {-(-needed >> 20)} MB of "
@@ -110,17 +137,18 @@ def barrier(comm: Ranks, limit_s: float = math.inf) -> None:
 
 def finalize() -> None:
     """Call MPI_Finalize, at the same time as all other ranks: one that exits without it may be taken for dead."""
-    MPI.Finalize()
+    if not MISSING:
+        MPI.Finalize()
 
 
 def is_finalized() -> bool:
     """Whether MPI can no longer be used."""
-    return MPI.Is_finalized()
+    return bool(MISSING) or MPI.Is_finalized()
 
 
 def library_version() -> str:
     """Name and version of the MPI library, in one line."""
-    return MPI.Get_library_version().strip("\0\n ").splitlines()[0]
+    return "none" if MISSING else MPI.Get_library_version().strip("\0\n ").splitlines()[0]
 
 
 # ------------------------------------------------------------------------------------------- messages

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from time import perf_counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from yahtzee_cluster.engine.fixed_set import MOST_CLASSES, Scales, needed_bytes
-from yahtzee_cluster.engine.partition import ClassId, Partition, Subsets, cache_values, reads_per_value
-from yahtzee_cluster.engine.recurrence import Block, Recurrence
-from yahtzee_cluster.engine.simulator import FIXED_BYTES, Costs, Forecast, shortest, simulate
-from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.runtime.configuration import Computation, fixed_set
-from yahtzee_cluster.storage.shard import new_values
-from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.text import names_in, rough_size
-
-MIB = 1 << 20
-FASTEST_DISK = 1e11
-CALIBRATED_SUBSETS = 32
-CALIBRATED_VALUES = 1 << 26
-"""Most values written and read to measure the disk, 512 MB; a single subset may have more."""
-HEADING = (
-    " |G|   classes     cache   reads   |  classes     cache   reads   largest     busy   fits  |"
-    "      time    idle  efficiency"
+from yahtzee_cluster.engine.fixed_set import FixedSetSearch, needed_bytes
+from yahtzee_cluster.engine.partition import Partition, cache_values, reads_per_value
+from yahtzee_cluster.engine.recurrence import Recurrence
+from yahtzee_cluster.engine.simulator import (
+    FIXED_BYTES,
+    Costs,
+    Forecast,
+    candidates,
+    forecasts,
+    shortest,
+    simulate,
 )
+from yahtzee_cluster.runtime.configuration import AUTO, Computation, fixed_set, search_of
+from yahtzee_cluster.runtime.costs import KnownCosts
+from yahtzee_cluster.text import names_in
+
+WORSE = 1.03
+"""In a table of many runs, larger fixed sets are not tried once one makes the run so much longer."""
+SAME = 0.05
+"""Twice as many ranks that save no more than this share of the time change nothing; nor would a larger G."""
+WORTH_DOUBLING = 0.25
+"""Share of the time that twice as many ranks must save to be worth it."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +64,20 @@ class Plan:
     table_bytes: int
     thesis_table_bytes: int
     costs: Costs
+    costs_origin: str
+    of_thesis: bool
+    """Whether the thesis has figures for this problem."""
     advised: int | None
     rows: list[Row]
     left_out: list[int]
     """Sizes of fixed sets that would make too many classes."""
 
 
-def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, costs: Costs) -> Plan:
+def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, known: KnownCosts) -> Plan:
     """Plan of a job on `n_ranks` ranks, including the master."""
-    scales = Scales(problem)
+    search = search_of(problem)
     n_workers = max(1, n_ranks - 1)
-    rows = [_row(asked, problem, scales, n_fixed, n_workers, costs) for n_fixed in scales.sizes()]
+    rows = [_row(asked, problem, search, n_fixed, n_workers, known.costs) for n_fixed in search.sizes()]
     makespans = {row.n_fixed: row.forecast.makespan_s for row in rows if row.forecast}
     return Plan(
         about=dict(asked.about),
@@ -83,247 +85,136 @@ def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, costs: Cost
         threads=asked.threads,
         cache_bytes=asked.cache_bytes,
         fixed_bytes=FIXED_BYTES,
-        table_bytes=8 * scales.n_values,
-        thesis_table_bytes=8 * problem.plain_size << scales.n_elements,
-        costs=costs,
+        table_bytes=8 * search.n_values,
+        thesis_table_bytes=8 * problem.plain_size << search.n_elements,
+        costs=known.costs,
+        costs_origin=known.origin,
+        of_thesis=asked.is_of_thesis,
         advised=shortest(makespans) if makespans else None,
         rows=rows,
-        left_out=list(range(len(rows), scales.n_elements + 1)),
+        left_out=list(range(len(rows), search.n_elements + 1)),
     )
 
 
 @dataclass(frozen=True)
+class ScalingRow:
+    """Forecast for a number of ranks, with the size of G that is best for it."""
+
+    ranks: int
+    n_fixed: int
+    classes: int
+    forecast: Forecast
+    core_s: float
+    """Time of all cores of all ranks, the master's among them."""
+    as_asked: Forecast | None
+    """With the G of the job, if it has one."""
+
+
+@dataclass(frozen=True)
 class Scaling:
-    """Forecasts for one fixed set, on increasing numbers of ranks."""
+    """Forecasts for increasing numbers of ranks."""
 
     about: dict[str, Any]
-    G: list[str]
-    classes: int
     table_bytes: int
-    needed_bytes: int
-    """Smallest cache that is sufficient."""
+    threads: int
     cache_bytes: int
     fixed_bytes: int
     costs: Costs
-    ranks: list[int]
-    forecasts: list[Forecast]
+    costs_origin: str
+    G: list[str] | None
+    """The G of the job, if it has one."""
+    worth: int
+    """Number of ranks of which twice as many would save less than WORTH_DOUBLING of the time."""
+    rows: list[ScalingRow]
 
 
-def make_scaling(asked: Computation, problem: Recurrence, costs: Costs) -> Scaling:
+def make_scaling(asked: Computation, problem: Recurrence, known: KnownCosts) -> Scaling:
     """Forecasts for 2 to 1,024 ranks, in powers of two."""
-    ranks = [1 << n for n in range(1, 11)]
-    fixed = fixed_set(asked, problem, ranks[0])
-    partition = problem.partition(fixed)
+    search = FixedSetSearch(problem)
+    partitions = dict(candidates(problem, search, asked.cache_bytes))
+    own = None
+    if asked.G != AUTO or not partitions:
+        own = problem.partition(fixed_set(asked, problem, 1))  # refuses a cache that is too small
+        partitions = partitions or {own.n_fixed: own}
+    simulated = _Simulated(asked, known.costs)
+    rows: list[ScalingRow] = []
+    for n_ranks in (1 << n for n in range(1, 11)):
+        least = rows[-1].n_fixed if rows else 0  # more ranks need no smaller G
+        is_faster = len(rows) < 2 or rows[-1].forecast.makespan_s < (1 - SAME) * rows[-2].forecast.makespan_s
+        most = max(partitions) if is_faster else least
+        tried = ((n, partition) for n, partition in partitions.items() if least <= n <= most)
+        found = forecasts(tried, partial(simulated, n_ranks - 1), WORSE)
+        n_fixed = shortest({n: forecast.makespan_s for n, forecast in found.items()})
+        best = found[n_fixed]
+        rows.append(
+            ScalingRow(
+                ranks=n_ranks,
+                n_fixed=n_fixed,
+                classes=len(partitions[n_fixed].classes),
+                forecast=best,
+                core_s=n_ranks * asked.threads * best.makespan_s,
+                as_asked=None if own is None else simulated(n_ranks - 1, own),
+            )
+        )
     return Scaling(
         about=dict(asked.about),
-        G=names_in(fixed, problem.element_names),
-        classes=len(partition.classes),
-        table_bytes=8 * sum(partition.n_values.values()),
-        needed_bytes=needed_bytes(partition),
+        table_bytes=8 * search.n_values,
+        threads=asked.threads,
         cache_bytes=asked.cache_bytes,
         fixed_bytes=FIXED_BYTES,
-        costs=costs,
-        ranks=ranks,
-        forecasts=[simulate(partition, n - 1, asked.cache_bytes, costs, asked.threads) for n in ranks],
+        costs=known.costs,
+        costs_origin=known.origin,
+        G=None if own is None else names_in(own.fixed, problem.element_names),
+        worth=_worth([(row.ranks, row.forecast.makespan_s) for row in rows]),
+        rows=rows,
     )
 
 
-def scaling_as_text(scaling: Scaling) -> list[str]:
-    """The forecasts as lines of text."""
-    cache = f"{rough_size(scaling.cache_bytes)} of cache for each rank, of which {rough_size(scaling.needed_bytes)}"
-    lines = [
-        _title(scaling.about),
-        f"G          {', '.join(scaling.G) or 'nothing'}: {scaling.classes:,} classes",
-        f"table      {rough_size(scaling.table_bytes)} on disk",
-        f"memory     {cache} would do, and {rough_size(scaling.fixed_bytes)} besides",
-        "",
-        f"{'ranks':>5}  {'time':>12}  {'idle':>5}  {'efficiency':>10}  {'read':>9}  {'memory in all':>13}",
-    ]
-    for n_ranks, forecast in zip(scaling.ranks, scaling.forecasts, strict=True):
-        memory = n_ranks * (scaling.cache_bytes + scaling.fixed_bytes)
-        lines.append(
-            f"{n_ranks:>5}  {forecast.makespan_s:>10.2f} s  {forecast.idle:>5.0%}  {forecast.efficiency:>10.0%}  "
-            f"{rough_size(forecast.bytes_read):>9}  {rough_size(memory):>13}"
-        )
-    return lines
+class _Simulated:
+    """Forecasts for a growing number of workers, simulated until some of them are never needed."""
+
+    def __init__(self, asked: Computation, costs: Costs) -> None:
+        self._asked = asked
+        self._costs = costs
+        self._last: dict[Partition, Forecast] = {}
+
+    def __call__(self, n_workers: int, partition: Partition) -> Forecast:
+        asked, last = self._asked, self._last.get(partition)
+        if last is None or last.peak_workers == last.n_workers:
+            last = simulate(partition, n_workers, asked.cache_bytes, self._costs, asked.threads)
+        self._last[partition] = replace(last, n_workers=n_workers, cores=n_workers * asked.threads)
+        return self._last[partition]
 
 
-def _row(asked: Computation, problem: Recurrence, scales: Scales, n_fixed: int, n_workers: int, costs: Costs) -> Row:
-    fixed = scales.pick(n_fixed)
-    weight = scales.weigh(fixed)
+def _worth(makespans: Sequence[tuple[int, float]]) -> int:
+    """Number of ranks of which twice as many would save too little; `makespans` doubles the ranks at each step."""
+    for (n_ranks, makespan_s), (_, with_twice_s) in pairwise(makespans):
+        if with_twice_s > (1 - WORTH_DOUBLING) * makespan_s:
+            return n_ranks
+    return makespans[-1][0]
+
+
+def _row(
+    asked: Computation, problem: Recurrence, search: FixedSetSearch, n_fixed: int, n_workers: int, costs: Costs
+) -> Row:
+    fixed = search.pick(n_fixed)
+    figures = search.costs(fixed)
     partition = problem.partition(fixed)
     needed = needed_bytes(partition)
-    n, plain_bytes = scales.n_elements, 8 * problem.plain_size
+    n, plain_bytes = search.n_elements, 8 * problem.plain_size
     return Row(
         n_fixed=n_fixed,
         thesis_classes=(n - n_fixed + 1) << n_fixed,
         thesis_cache_bytes=cache_values(n, n_fixed, plain_bytes),
         thesis_reads_per_value=reads_per_value(n, n_fixed),
         G=names_in(fixed, problem.element_names),
-        classes=weight.n_classes,
+        classes=figures.n_classes,
         cache_bytes=needed,
-        reads_per_value=weight.read / max(1, scales.n_values),
-        largest_class_bytes=8 * weight.largest_class,
-        most_busy=scales.n_values / max(1, weight.chain),
+        reads_per_value=figures.read / max(1, search.n_values),
+        largest_class_bytes=8 * figures.largest_class,
+        most_busy=search.n_values / max(1, figures.chain),
         fits=needed <= asked.cache_bytes,
         forecast=simulate(partition, n_workers, asked.cache_bytes, costs, asked.threads)
         if needed <= asked.cache_bytes
         else None,
     )
-
-
-# ------------------------------------------------------------------------------------------------------ output
-
-
-def as_json(plan: Plan | Scaling) -> dict[str, Any]:
-    """A plan or a scaling as JSON data."""
-    listed = asdict(plan)
-    forecasts = [row.forecast for row in plan.rows] if isinstance(plan, Plan) else plan.forecasts
-    told = [row["forecast"] for row in listed["rows"]] if isinstance(plan, Plan) else listed["forecasts"]
-    for forecast, shown in zip(forecasts, told, strict=True):
-        if forecast:
-            shown |= {"efficiency": forecast.efficiency, "idle": forecast.idle}
-    return {**listed.pop("about"), **listed}
-
-
-def _title(about: Mapping[str, Any]) -> str:
-    told = {key: value for key, value in about.items() if value is not None}
-    return ", ".join(value if isinstance(value, str) else f"{key} {value}" for key, value in told.items())
-
-
-def as_text(plan: Plan) -> list[str]:
-    """The plan as lines of text."""
-    rank_bytes, thesis = plan.cache_bytes + plan.fixed_bytes, rough_size(plan.thesis_table_bytes)
-    cache = f"a cache of {rough_size(plan.cache_bytes)}, and {rough_size(plan.fixed_bytes)} besides"
-    lines = [
-        _title(plan.about),
-        f"table      {rough_size(plan.table_bytes)} on disk ({thesis} with every subset as large)",
-        f"memory     {rough_size(rank_bytes)} for each of {plan.ranks} ranks: {cache}",
-        "",
-        "       thesis                      |  this program                                         |  as simulated",
-        HEADING,
-    ]
-    for row in plan.rows:
-        simulated = "-" if row.forecast is None else _simulated(row.forecast)
-        lines.append(
-            f"{row.n_fixed:>4}{row.thesis_classes:>10}{rough_size(row.thesis_cache_bytes):>10}"
-            f"{row.thesis_reads_per_value:>8.3f}   |{row.classes:>9}{rough_size(row.cache_bytes):>10}"
-            f"{row.reads_per_value:>8.3f}{rough_size(row.largest_class_bytes):>10}{row.most_busy:>9.1f}"
-            f"{'yes' if row.fits else 'no':>7}"
-            f"  |  {simulated}"
-        )
-    if plan.left_out:
-        lines.append(
-            f"  Left out: {plan.left_out[0]} to {plan.left_out[-1]}, which make more than {MOST_CLASSES:,} classes."
-        )
-    if plan.advised is None:
-        return [*lines, "", "No G makes it fit; take a larger --cache."]
-    names = ",".join(plan.rows[plan.advised].G) or "nothing"
-    return [*lines, "", f"Advised: --G {plan.advised}, that is {names}."]
-
-
-def _simulated(forecast: Forecast) -> str:
-    return f"{forecast.makespan_s:8.2f} s  {forecast.idle:5.0%}  {forecast.efficiency:10.0%}"
-
-
-def plot(plan: Plan, file: Path) -> None:
-    """Plot memory and reads against the size of the fixed set, as in figures 5.7 and 5.8 of the thesis."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError('plot: needs matplotlib; install it with pip install "yahtzee_cluster[plot]"') from error
-
-    mpl.rcParams["svg.hashsalt"] = "yahtzee_cluster"  # the same plan makes the same file
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
-    memory, reads = figure.subplots(1, 2)
-    sizes = [row.n_fixed for row in plan.rows]
-    for axes, thesis, true in (
-        (memory, [row.thesis_cache_bytes / MIB for row in plan.rows], [row.cache_bytes / MIB for row in plan.rows]),
-        (reads, [row.thesis_reads_per_value for row in plan.rows], [row.reads_per_value for row in plan.rows]),
-    ):
-        axes.plot(sizes, thesis, "o--", color="0.55", label="by the thesis' formula")
-        axes.plot(sizes, true, "s-", color="black", label="this program")
-        axes.set_xlabel("size of the fixed set, |G|")
-        axes.set_xticks(sizes)
-        axes.grid(color="0.9")
-    memory.set_yscale("log")
-    memory.axhline(plan.cache_bytes / MIB, color="0.3", linewidth=1, linestyle=":", label="cache of a rank")
-    memory.set_ylabel("memory needed at once, MB")
-    reads.set_ylabel("values read for each value of the table")
-    memory.legend()
-    reads.legend()
-    figure.suptitle(_title(plan.about), parse_math=False)
-    try:
-        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"plot: {file} cannot be written: {error}") from error
-
-
-# ---------------------------------------------------------------------------------------------- calibration
-
-
-def calibrate(problem: Recurrence, asked: Computation) -> Costs:
-    """Measure the costs on this machine: solve some subsets from placeholder values, write and read one class."""
-    partition, middle = _part_of_a_layer(problem)
-    members, starts = partition.members(middle), partition.starts(middle)
-    n = min(len(members), CALIBRATED_SUBSETS)
-    block = Block(members[:n], starts[: n + 1], new_values(int(starts[n])))
-    block.values[:] = 0.0
-    below = [_zero_block(problem, members[:n], a) for a in range(partition.n_elements)]
-    solve = problem.solver()
-    solve(block.share(0, 1), below)
-    solve_s = _seconds(lambda: solve(block, below))
-    subset_s = min(Costs.subset_s, solve_s / n / 2)
-    value_s = (solve_s - n * subset_s) / max(1, len(block.values))
-
-    parent = next(path for path in [*Path(asked.store or "runs").absolute().parents] if path.is_dir())
-    with tempfile.TemporaryDirectory(dir=parent) as directory:
-        store = Store(Path(directory), partition, key=b"")
-        whole = Block(members, starts, new_values(int(starts[-1])))
-        whole.values[:] = 0.5
-        run = store.write_for("calibration")
-        run.make()
-        run.sweep()
-        commit_s = _seconds(lambda: store.write(ClassId(0), Block(members[:0], starts[:1], new_values(0))))
-        write_s = _seconds(lambda: store.write(middle, whole))
-        read_s = _seconds(lambda: store.read(middle))
-    n_bytes = whole.values.nbytes
-    return replace(
-        Costs(),
-        value_s=value_s,
-        subset_s=subset_s,
-        commit_s=commit_s,
-        disk_read_bytes_per_s=n_bytes / read_s,
-        disk_write_bytes_per_s=n_bytes / max(write_s - commit_s, n_bytes / FASTEST_DISK),
-    )
-
-
-def _part_of_a_layer(problem: Recurrence) -> tuple[Partition, ClassId]:
-    """A partition with a single class, the first subsets of the middle layer up to CALIBRATED_VALUES; and the class."""
-    layers = problem.partition(0)
-    middle = layers.classes[len(layers.classes) // 2]
-    members = layers.members(middle)
-    last = members[int(np.searchsorted(layers.starts(middle)[2:], CALIBRATED_VALUES, side="right"))]
-
-    def exist(subsets: Subsets) -> NDArray[np.bool_]:
-        in_it = (subsets <= last) & (np.bitwise_count(subsets) == layers.layer(middle))
-        return np.asarray(in_it & problem.exist(subsets))
-
-    return replace(layers, exist=exist), middle
-
-
-def _seconds(action: Callable[[], object]) -> float:
-    started = perf_counter()
-    action()
-    return perf_counter() - started
-
-
-def _zero_block(problem: Recurrence, members: Subsets, element: int) -> Block | None:
-    """A block of zeros for the members without an element; time in kernels does not depend on the values."""
-    having = np.unique(members[members >> element & 1 == 1] ^ 1 << element)
-    having = having[problem.exist(having)]
-    if not len(having):
-        return None
-    starts = np.append(0, np.cumsum(problem.sizes(having)))
-    return Block(having, starts, np.zeros(int(starts[-1])))

@@ -1,6 +1,7 @@
 """What a resumed run takes over from the checkpoint, the table that it finds.
 
-- The header: a run without --G keeps the fixed set of the table; anything else that differs is refused.
+- The header: a run without --G keeps the fixed set of the table, which is also found under ./runs if another number
+  of ranks has made it; anything else that differs is refused.
 - A class whose seal, checksums and digest match is sound, and is not computed again.
 - A dropped class (--keep frontier) is trusted by its digest alone, where all classes that read it are done.
 - Everything else is removed and computed again: damaged classes, and dropped ones that are still needed.
@@ -13,13 +14,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from yahtzee_cluster.engine.fixed_set import Scales
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Recurrence
+from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.progress import stage
 from yahtzee_cluster.runtime.backend import Backend
-from yahtzee_cluster.runtime.configuration import AUTO, Computation, check_fits, fixed_set
-from yahtzee_cluster.storage.claim import table_path
-from yahtzee_cluster.storage.header import read_header
+from yahtzee_cluster.runtime.configuration import AUTO, Computation, check_fits, fixed_set, search_of
+from yahtzee_cluster.storage.header import check_same_table, read_header
+from yahtzee_cluster.storage.paths import CLASSES
 from yahtzee_cluster.storage.store import Store
 
 log = logging.getLogger("yahtzee_cluster")
@@ -27,19 +29,48 @@ log = logging.getLogger("yahtzee_cluster")
 
 def where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int, Path]:
     """Fixed set and directory of a run; without --G, a table that was begun keeps its fixed set."""
-    if asked.G == AUTO and asked.store is not None:
-        header = read_header(directory := table_path(asked.store))
-        if header is not None and header.elements == problem.element_names:
-            check_fits(asked, problem, header.fixed, Scales(problem))
-            return header.fixed, directory
+    if asked.G == AUTO and (begun := _begun(asked, problem)):
+        fixed, directory = begun
+        check_fits(asked, problem, fixed, search_of(problem, lists=False))
+        return fixed, directory
     fixed = fixed_set(asked, problem, n_workers)
     return fixed, asked.directory(fixed)
+
+
+def _begun(asked: Computation, problem: Recurrence) -> tuple[int, Path] | None:
+    """Fixed set and directory of a table that was begun, whatever made it; of several, the one written last."""
+    found = {}
+    for path in asked.directories():
+        try:
+            if header := read_header(path):
+                found[path] = header
+        except YahtzeeClusterError as error:
+            if asked.store is not None:
+                raise
+            log.warning("%s; it is left aside", error)
+    if asked.store is not None:
+        for path, header in found.items():
+            check_same_table(path, header, problem, header.fixed)
+    same = [path for path, header in found.items() if header.describes(problem)]
+    if not same:
+        return None
+    directory = max(same, key=_written_at)
+    return found[directory].fixed, directory
+
+
+def _written_at(path: Path) -> float:
+    """When a class of a table was last written or removed; 0 if it has none."""
+    try:
+        return (path / CLASSES).stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def trusted_classes(backend: Backend, store: Store, *, frontier_only: bool) -> Sequence[ClassId]:
     """Classes that need not be computed again; all others that were found are removed."""
     committed, dropped = backend.wait_for_disk(lambda: (store.committed, store.dropped))
-    sound = backend.check(store, [cls for cls in committed if cls not in dropped])
+    with stage("check of the classes found"):
+        sound = backend.check(store, [cls for cls in committed if cls not in dropped])
     if not committed:
         return []
     done, dependents = set(sound), store.partition.dependents

@@ -28,11 +28,14 @@ from yahtzee_cluster.text import printable, short
 
 Growth = Callable[[Partition, Collection[ClassId]], float]
 """Additional bytes on disk that a table needs until it is finished, given its committed classes."""
+FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+"""Errors that mean that nothing can be written in a directory."""
 UNUSABLE_PATH = {
-    *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL),
-    *(errno.EACCES, errno.EPERM, errno.EROFS),
+    *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.EINVAL, errno.ENOENT),
+    *FORBIDDEN,
 }
 """Errors that mean that a directory can never be created at this path."""
+ELSEWHERE = "name another directory with --store"
 
 
 @contextmanager
@@ -48,6 +51,7 @@ def claim(
     With an empty `provenance`, nothing on disk names the host. If not all classes are kept, `growth` is the space to
     check for.
     """
+    is_claimed = False
     try:
         _make_directory(table_path(path))
         refuse_links(path)
@@ -70,6 +74,7 @@ def claim(
                     check_same_table(path, header, problem, fixed)
                     run.sweep()
                     _check_room(store, growth, begun=True)
+                is_claimed = True
                 yield store
             except BaseException:
                 with suppress(OSError):
@@ -80,6 +85,8 @@ def claim(
     except OSError as error:
         named = isinstance(error.filename, str | Path) and Path(error.filename).is_absolute()
         where = printable(str(error.filename if named else path))
+        if error.errno in FORBIDDEN and not is_claimed:
+            raise StoreRefusedError(f"{path}: {error.strerror}; {ELSEWHERE}") from error
         raise StoreError(f"{where}: {error.strerror or error}") from error
 
 
@@ -102,7 +109,7 @@ def _make_directory(path: Path) -> None:
         if error.errno not in UNUSABLE_PATH:
             raise
         what = "Not a directory" if error.errno == errno.EEXIST else error.strerror
-        raise StoreRefusedError(f"{short(str(path))}: {what}; name another directory with --store") from error
+        raise StoreRefusedError(f"{short(str(path))}: {what}; {ELSEWHERE}") from error
 
 
 def _check_room(store: Store, growth: Growth | None, *, begun: bool) -> None:
@@ -127,22 +134,31 @@ def _megabytes(n_bytes: float) -> str:
 
 def _begin(store: Store, run: RunDirectory, problem: Recurrence, metadata: bytes) -> None:
     """Create the Zarr group. Its header is written last: a directory without one holds no table."""
-    import zarr
-
     with run.opened() as own:
-        index = zarr.create_group(
-            zarr.storage.LocalStore(f"/proc/self/fd/{own}/{INDEX}"),  # by descriptor, in case the directory was moved
-            attributes={"about": "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"},
-        )
-        for name, column in _index_columns(problem, store.partition).items():
-            index.create_array(name, data=column)
-        make_durable(Path(f"/proc/self/fd/{own}/{INDEX}"))
+        _write_index(own, _index_columns(problem, store.partition))
         run.check_lock()
         with suppress(FileNotFoundError):
             os.rename(f"../../{INDEX}", f"{INDEX}.old", src_dir_fd=own, dst_dir_fd=own)
         os.rename(INDEX, f"../../{INDEX}", src_dir_fd=own, dst_dir_fd=own)
         _write_group(own, ("..", "..", CLASSES), group_metadata({}))
         _write_group(own, ("..", ".."), metadata)
+
+
+def _write_index(own: int, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write the index of rows into the directory of a run: a group, with an array for each column."""
+    os.mkdir(INDEX, dir_fd=own)
+    about = "row i lies in classes/<layer, two digits>-<part in hexadecimal>, at offset, so long"
+    _write_group(own, (INDEX,), group_metadata({"about": about}))
+    if not columns:
+        return
+    import zarr  # slow, and most problems have no index
+
+    path = f"/proc/self/fd/{own}/{INDEX}"  # by descriptor, in case the directory was moved
+    index = zarr.open_group(zarr.storage.LocalStore(path), mode="r+")
+    for name, column in columns.items():
+        dimension = "row" if len(column) == len(columns["subset"]) else name.partition("_")[0]
+        index.create_array(name, data=column, dimension_names=[dimension])
+    make_durable(Path(path))
 
 
 def _write_group(own: int, way: tuple[str, ...], metadata: bytes) -> None:

@@ -23,6 +23,10 @@ class StoreRefusedError(UsageError):
     """The directory cannot be used for the requested table."""
 
 
+class SubsetError(UsageError, IndexError):
+    """A table was asked for what is no subset of its elements, or has no entries."""
+
+
 class ReplacedError(StoreError):
     """The directory no longer belongs to this run, or the run of this rank has ended."""
 

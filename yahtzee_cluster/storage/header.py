@@ -21,6 +21,8 @@ MAX_DEPTH = 16
 """Limit on the nesting of a header, which bounds every recursion over it."""
 MAX_ELEMENTS = 62
 """Subsets are bit sets in signed 64-bit integers."""
+NAMES = {"name", "objective"}
+"""The fields of an identity that tell at once what is another table."""
 HEADER = "yahtzee_cluster"
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """Exceptions that reading damaged metadata may raise."""
@@ -71,7 +73,7 @@ def read_header(path: Path) -> Header | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        kind = StoreRefusedError if error.errno == errno.ENAMETOOLONG else StoreError
+        kind = StoreRefusedError if error.errno in {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM} else StoreError
         raise kind(f"{path}: cannot be read: {error.strerror}") from error
     except UNREADABLE as error:
         raise StoreError(f"{path}: its zarr.json is damaged: {error}") from error
@@ -125,14 +127,9 @@ def group_metadata(attributes: dict[str, Any]) -> bytes:
 
 def check_same_table(path: Path, header: Header, problem: Recurrence, fixed: int) -> None:
     """Refuse a table of another problem or fixed set; the message names the difference."""
-    asked = json.loads(canonical_json(problem.identity))
-    for key in sorted({*asked, *header.identity}):
-        there, here = header.identity.get(key), asked.get(key)
-        if canonical_json(there) != canonical_json(here):
-            raise StoreRefusedError(
-                f"{path}: holds a table for another {short(key)}: {shown(there)} there, {shown(here)} asked for; "
-                "name another --store"
-            )
+    difference = _first_difference(header.identity, json.loads(canonical_json(problem.identity)))
+    if difference:
+        raise StoreRefusedError(f"{path}: holds {difference} asked for; name another --store")
     if not header.describes(problem):
         raise StoreError(f"{path}: its zarr.json is damaged: the elements are not those of its identity")
     if fixed != header.fixed:
@@ -140,10 +137,27 @@ def check_same_table(path: Path, header: Header, problem: Recurrence, fixed: int
         raise StoreRefusedError(f"{path}: is cut by another G: {there} there, {here} asked for; leave --G away")
 
 
+def _first_difference(there: Any, here: Any, names: tuple[str, ...] = ()) -> str | None:
+    """The first field in which two identities differ, as text: names before other fields, and lists and tables last."""
+    match there, here:
+        case dict(), dict():
+            fields = [(key, there.get(key), here.get(key)) for key in sorted({*there, *here})]
+            fields.sort(key=lambda field: (isinstance(field[1], dict | list), field[0] not in NAMES))
+        case list(), list() if len(there) == len(here):
+            fields = [(str(number), *pair) for number, pair in enumerate(zip(there, here, strict=True), start=1)]
+        case _:
+            if canonical_json(there) == canonical_json(here):
+                return None
+            one, other = (value if isinstance(value, str) else shown(value) for value in (there, here))
+            field = "" if names[-1] in NAMES else f"{short('.'.join(names))} "
+            return f"{field}{short(one)}, {short(other)}"
+    return next(filter(None, (_first_difference(a, b, (*names, key)) for key, a, b in fields)), None)
+
+
 def refuse_links(path: Path) -> None:
     """Refuse a directory in which a symbolic link stands for a file or directory of the table."""
     for name in EVERYTHING:
         if (path / name).is_symlink():
             raise StoreRefusedError(
-                f"{path / name}: is a symbolic link, and none is followed; put what it stands for in its place"
+                f"{path / name}: is a symbolic link, which is not followed; put its target in its place"
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import socket
@@ -26,12 +25,7 @@ def locked(path: Path, owner: str) -> Iterator[IO[bytes]]:
     """Lock a file exclusively; the operating system releases the lock however the run ends."""
     n_tries = 0
     while True:
-        try:
-            file = open(path, "a+b", opener=open_plain)  # noqa: SIM115  # closed when the lock is released
-        except OSError as error:
-            if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
-                raise
-            raise StoreRefusedError(f"{path.parent}: cannot be written to: {error.strerror}") from error
+        file = open(path, "a+b", opener=open_plain)  # noqa: SIM115  # closed when the lock is released
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

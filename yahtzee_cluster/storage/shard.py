@@ -19,11 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.recurrence import Block
+from yahtzee_cluster.kernels.sha256 import sum_of_digests
 
 CHUNK_VALUES = 1 << 17
 """Largest chunk, 1 MiB: what must be read for a single row."""
 HUGE_BYTES = 1 << 21
 """Arrays of at least this size use huge pages, which are several times as fast to allocate."""
+SHORT = 64
+"""Most entries of a subset that is hashed together with others; for longer ones a call each costs less."""
 Memory = Callable[[int], NDArray[np.float64]]
 """Allocates an array of a given number of values."""
 
@@ -143,9 +146,14 @@ def _checksum(*parts: bytes | NDArray[np.uint8]) -> bytes:
 
 def digest(block: Block) -> int:
     """Digest of the subsets of a block; the digest of several blocks together is the sum of theirs."""
-    total = 0
-    for subset, start, stop in zip(block.subsets.tolist(), block.starts[:-1], block.starts[1:], strict=True):
-        hashed = hashlib.sha256(subset.to_bytes(8, "little"))
-        hashed.update(block.values[start:stop].astype("<f8", copy=False).data)
+    sizes, total = np.diff(block.starts), 0
+    for size in np.flatnonzero(np.bincount(sizes[sizes <= SHORT])).tolist():
+        alike = sizes == size
+        rows = block.values if alike.all() else block.values[block.starts[:-1][alike, None] + np.arange(size)]
+        subsets = block.subsets[alike].astype("<i8", copy=False)
+        total += sum_of_digests(subsets.view(np.uint8), _bytes_of(rows.reshape(-1)))
+    for at in np.flatnonzero(sizes > SHORT).tolist():
+        hashed = hashlib.sha256(int(block.subsets[at]).to_bytes(8, "little"))
+        hashed.update(_bytes_of(block.values[block.starts[at] : block.starts[at + 1]]).data)
         total += int.from_bytes(hashed.digest(), "big")
     return total % 2**256

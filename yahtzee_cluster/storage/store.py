@@ -26,12 +26,13 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.recurrence import Block, Recurrence
-from yahtzee_cluster.storage.errors import DamagedError, DroppedError, ReplacedError, StoreError
+from yahtzee_cluster.storage.errors import DamagedError, DroppedError, ReplacedError, StoreError, SubsetError
 from yahtzee_cluster.storage.files import content_of, created, open_below, open_folder, open_plain, opened_below
 from yahtzee_cluster.storage.header import read_header, table_key
 from yahtzee_cluster.storage.paths import CLASSES, DROPPED, METADATA, SHARD
+from yahtzee_cluster.storage.request import Asked, as_subsets
 from yahtzee_cluster.storage.run_directory import RunDirectory, discard
-from yahtzee_cluster.storage.shard import Memory, Shape, digest, new_values
+from yahtzee_cluster.storage.shard import CHUNK_VALUES, Memory, Shape, digest, new_values
 
 NO_DAMAGE = {
     *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT),
@@ -45,7 +46,15 @@ SEAL = "seal"
 
 
 class Store:
-    """The classes of a table on disk. Any rank reads them; a run writes them through its own directory."""
+    """The classes of a table on disk. Any rank reads them; a run writes them through its own directory.
+
+    `store[subset]` reads the entries of a subset, and `store[subsets]` those of several: the numbers of a slice, or an
+    array of any shape. From the table that the example of `start` has computed:
+
+    >>> store = yc.open_table("cheapest", Cheapest())
+    >>> print(store[0b111], store[[0b001, 0b010, 0b100]])
+    5.0 [4. 2. 3.]
+    """
 
     def __init__(self, path: Path, partition: Partition, key: bytes, run: str = "") -> None:
         self.path = path
@@ -93,9 +102,43 @@ class Store:
 
     def start(self, subset: int) -> int:
         """Offset of the entries of a subset in its class."""
-        cls = self.partition.class_of(subset)
-        at = int(np.searchsorted(self.partition.members(cls), subset))
-        return int(self.partition.starts(cls)[at])
+        return int(self.partition.starts_of(self.partition.class_of(subset), np.array([subset]))[0])
+
+    def __len__(self) -> int:
+        """Number of subsets of the elements, whether or not they exist."""
+        return 1 << self.partition.n_elements
+
+    def __getitem__(self, subsets: Asked) -> NDArray[np.float64]:
+        """Read the entries of subsets: of one, of those with the numbers of a slice, or of an array of any shape.
+
+        The result has the shape of the subsets, and a last dimension for the entries of each, unless `layer_sizes` says
+        that all subsets of the problem have a single one. Only chunks of the table near them are read.
+
+            table = yc.open_table("runs/weighted-tardiness-jobs-16-seed-1-G0", problem)
+            table[0b101]                    # the subset of elements 0 and 2
+            table[:]                        # all subsets, by number
+            table[1 << np.arange(16)]       # the subsets with one element
+        """
+        asked = as_subsets(subsets, self.partition)
+        every = asked.reshape(-1)
+        sizes = self.partition.sizes(every)
+        size = int(sizes.max(initial=0))
+        if (sizes != size).any():
+            raise SubsetError(f"subsets: these have {sizes.min()} to {size} entries; ask for one size at a time")
+        values = np.empty((len(every), size))
+        classes = self.partition.classes_of(every)
+        for cls in map(ClassId, np.unique(classes).tolist()):
+            places = np.flatnonzero(classes == cls)
+            starts = self.partition.starts_of(cls, every[places])
+            order = np.argsort(starts)
+            for near in np.split(order, np.flatnonzero(np.diff(starts[order]) > CHUNK_VALUES) + 1):
+                first, last = int(starts[near[0]]), int(starts[near[-1]])
+                row = self.row(cls, first, last + size)
+                values[places[near]] = row[(starts[near] - first)[:, None] + np.arange(size)]
+        is_single = set(self.partition.layer_sizes or ()) == {1}
+        return values.reshape(asked.shape if is_single else (*asked.shape, size))[()]
+
+    __iter__ = None  # without an end: subsets that do not exist are refused
 
     @property
     def committed(self) -> list[ClassId]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.progress import tracked
 from yahtzee_cluster.storage.errors import DamagedError
 from yahtzee_cluster.storage.store import Store
 
@@ -70,24 +71,24 @@ def verify(
     there = set(store.committed) - store.dropped
     missing = [cls for cls in store.partition.classes if cls not in there]
     complaints = []
-    for cls in store.partition.classes:
-        if cls not in there:
-            continue
-        try:
-            complaint = problem.complaint(store.block(cls))
-        except DamagedError as error:
-            complaints.append(str(error))
-        else:
-            complaints += [f"{store.place(cls)}: {complaint}"] if complaint else []
+    found = sorted(there)
+    with tracked(found, "classes checked", [store.partition.n_values[cls] for cls in found]) as checked:
+        for cls in checked:
+            try:
+                complaint = problem.complaint(store.block(cls))
+            except DamagedError as error:
+                complaints.append(str(error))
+            else:
+                complaints += [f"{store.place(cls)}: {complaint}"] if complaint else []
     seed = secrets.randbelow(1 << 32) if seed is None else seed
     differences: list[float] = []
     if not complaints and not missing:
-        for what, stored, judged in _judged(
-            store.partition.classes, n_sampled, seed, judge or _judge_of(problem, store)
-        ):
-            differences.append(abs(stored - judged) / max(abs(judged), np.finfo(float).tiny))
-            if differences[-1] > TOLERANCE:
-                complaints.append(f"{store.path}: {what} is {stored!r}, and the judge finds {judged!r}")
+        judge, random = judge or _judge_of(problem, store), np.random.default_rng(seed)
+        with tracked(_sampled(found, n_sampled, random), "values computed again") as sampled:
+            for what, stored, judged in (judgement for cls in sampled for judgement in judge(cls, random)):
+                differences.append(abs(stored - judged) / max(abs(judged), np.finfo(float).tiny))
+                if differences[-1] > TOLERANCE:
+                    complaints.append(f"{store.path}: {what} is {stored!r}, and the judge finds {judged!r}")
     return Verdict(
         n_classes=len(store.partition.classes),
         n_missing=len(missing),
@@ -99,20 +100,17 @@ def verify(
     )
 
 
-def _judged(classes: Sequence[ClassId], n_sampled: int, seed: int, judge: Judge) -> Judgements:
-    random = np.random.default_rng(seed)
+def _sampled(classes: Sequence[ClassId], n_sampled: int, random: np.random.Generator) -> list[ClassId]:
+    """Every class, and then some of them at random."""
     more = random.integers(len(classes), size=max(0, n_sampled - len(classes)))
-    for cls in (*classes, *(classes[n] for n in more)):
-        yield from judge(cls, random)
+    return [*classes, *(classes[n] for n in more)]
 
 
 def _judge_of(problem: Recurrence, store: Store) -> Judge:
     """The judge of a problem, `Recurrence.judged`."""
 
     def entries(subset: int) -> NDArray[np.float64]:
-        start = store.start(subset)
-        size = int(problem.sizes(np.array([subset]))[0])
-        return store.row(store.partition.class_of(subset), start, start + size)
+        return store[subset].reshape(-1)
 
     def judge(cls: ClassId, random: np.random.Generator) -> Judgements:
         members, ends = store.partition.members(cls), store.partition.starts(cls)[1:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.errors import UsageError
@@ -13,7 +13,7 @@ from yahtzee_cluster.objectives import CHOICES, OBJECTIVES
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.storage.claim import table_path
 from yahtzee_cluster.storage.errors import StoreError
-from yahtzee_cluster.storage.header import read_header
+from yahtzee_cluster.storage.header import check_same_table, read_header
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.moments import MomentTable
 from yahtzee_cluster.tables.probabilities import ApproximatedTable, DistributionTable, MaxProbTable, ScoresTable
@@ -35,13 +35,31 @@ KINDS: dict[str, type[Table]] = {
 """The kind of table that each objective has."""
 
 
-def open_table(path: str | Path) -> Table:
-    """The table in a directory, of any kind."""
+@overload
+def open_table(path: str | Path) -> Table: ...
+@overload
+def open_table(path: str | Path, problem: Recurrence) -> Store: ...
+def open_table(path: str | Path, problem: Recurrence | None = None) -> Table | Store:
+    """The table in a directory: of a game, of any kind; or of a problem of one's own, which must be given.
+
+    Raises `UsageError` if there is none, or if it was written in another format. The table may still be incomplete.
+
+    >>> table = yc.open_table("yacht")
+    >>> table.objective, table.rules.name, table.target
+    ('maxprob', 'yacht', 300)
+
+    With a problem of one's own, ``table[0b101]`` are the entries of the subset of elements 0 and 2.
+    """
     directory = table_path(path)
     header = read_header(directory)
     if header is None:
         there = printable(str(directory))
-        raise UsageError(f"{there}: holds no table; `python -m yahtzee_cluster.run --store {there}` computes one")
+        raise UsageError(f"{there}: holds no table; `yahtzee-cluster jobs` lists what can be computed")
+    if problem is not None:
+        check_same_table(directory, header, problem, header.fixed)
+        return Store.of(directory, problem, header.fixed)
+    if "objective" not in header.identity:
+        raise UsageError(f"{printable(str(directory))}: holds no table of a game; name its problem as well")
     problem = _problem(header.identity, str(directory))
     if not header.describes(problem):
         raise StoreError(f"{printable(str(directory))}: its zarr.json is damaged: its header contradicts itself")

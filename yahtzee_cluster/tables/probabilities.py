@@ -134,7 +134,7 @@ class DistributionTable(ProbabilityTable):
                 moments = moments_after(points, *expected.moments(self.anchors.index(after)))
                 yield moments, (_probability(row(after), need - points),)
 
-        return reference.witnessed_turn(options)[0]
+        return reference.evaluated_turn(options)[0]
 
 
 class StrategyTable(ProbabilityTable):
@@ -174,7 +174,7 @@ class ApproximatedTable(StrategyTable):
                 moments = moments_after(points, *expected.moments(self.anchors.index(after)))
                 yield (*moments, float(points >= need)), _probability(row(after), need - points)
 
-        return reference.mistaken_turn(options, need)
+        return reference.heuristic_turn(options, need)
 
 
 class ScoresTable(StrategyTable):

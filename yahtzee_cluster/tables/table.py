@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchor, Anchors
-from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.game.possible_scores import highest_score
+from yahtzee_cluster.game.rules import Rules, preset_names
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.storage import verification
+from yahtzee_cluster.storage.header import read_header
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.storage.verification import Verdict
 from yahtzee_cluster.text import printable
@@ -31,7 +34,14 @@ class Table(ABC):
     """A table of some game on disk. Only the values that are asked for are read.
 
     There is a class for each kind of table. It answers the questions that its values can answer; this class refuses
-    all the others.
+    all the others with a `UsageError`.
+
+    >>> table = yc.open_table("yacht")
+    >>> print(f"{table.value(table.start, need=200):.6f} {table.curve()[250]:.6f}")
+    0.239565 0.013868
+    >>> table.moments(table.start)
+    Traceback (most recent call last):
+    yahtzee_cluster.errors.UsageError: yacht: holds maxprob, not expected scores
     """
 
     problem: Scorecards | Race
@@ -56,6 +66,20 @@ class Table(ABC):
     def refusal(self, reason: str) -> UsageError:
         """The error for a question that this kind of table cannot answer."""
         return UsageError(f"{self.path}: holds {self.objective}{reason}")
+
+    def _refusal_for_want_of(self, objectives: str) -> UsageError:
+        """The error for a question to a table with one of these objectives; it names the command that makes one."""
+        rules = self.rules.name if self.rules.name in preset_names() else "FILE"
+        flags = f"--rules {rules} --objective scores --target {highest_score(self.anchors)}"
+        command = f"`python -m yahtzee_cluster.run {flags}` computes one"
+        return self.refusal(f"; expected a table of {objectives}: {command}")
+
+    @property
+    def computed_on(self) -> str | None:
+        """The day on which the table was begun, as `2026-01-31`; None if it does not say."""
+        header = read_header(self.path)
+        began = re.match(r"\d{4}-\d\d-\d\d", str(header.provenance.get("began", ""))) if header else None
+        return began[0] if began else None
 
     @property
     def start(self) -> Anchor:
@@ -106,15 +130,15 @@ class Table(ABC):
 
     def score_curve(self) -> tuple[Values, Values]:
         """Mean and standard deviation of the final score when playing for at least s, for s = 0 … target."""
-        raise self.refusal(", not the scores of who plays for a need")
+        raise self._refusal_for_want_of("scores")
 
     def for_target(self, target: int) -> StrategyTable:
         """This table, if its values decide how to play for at least `target` points."""
-        raise self.refusal("; expected a table of scores or approx")
+        raise self._refusal_for_want_of("scores or approx")
 
     def for_comparison(self, target: int) -> StrategyTable:
         """This table, if it also tells what another decision costs when playing for `target`."""
-        raise self.refusal("; expected a table of scores")
+        raise self._refusal_for_want_of("scores")
 
     # ------------------------------------------------------------------------------- tables of other objectives
 
@@ -123,7 +147,7 @@ class Table(ABC):
 
         A table of expected scores has them for the highest mean, a table of scores when playing for a need.
         """
-        raise self.refusal(", not expected scores" if need is None else ", not the scores of who plays for a need")
+        raise self.refusal(", not expected scores") if need is None else self._refusal_for_want_of("scores")
 
     def worth(self, anchor: Anchor, score: int) -> float:
         """The expected utility of an anchor with so many points so far."""
