@@ -29,7 +29,7 @@ from yahtzee_cluster.engine.partition import ClassId, Partition, Subsets
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.engine.schedule import Committed, Drop, Event, Instruction, Schedule, Solved
 from yahtzee_cluster.engine.simulator import Costs, simulate
-from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.runtime.command import start
 from yahtzee_cluster.runtime.configuration import Computation

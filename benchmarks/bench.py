@@ -29,7 +29,7 @@ from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.engine.simulator import Forecast, simulate
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import compile_moves
-from yahtzee_cluster.game.rules import load_rules, preset_names
+from yahtzee_cluster.game.rule_files import load_rules, preset_names
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.objectives.expected import solve_expected

@@ -15,7 +15,8 @@ from xdist.scheduler import LoadFileScheduling
 
 import yahtzee_cluster
 from yahtzee_cluster.engine.schedule import Event, Instruction, Schedule
-from yahtzee_cluster.game.rules import Rules, parse_rules
+from yahtzee_cluster.game.rule_files import parse_rules
+from yahtzee_cluster.game.rules import Rules
 
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("default")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import yahtzee_cluster
-from yahtzee_cluster.game.rules import parse_rules, preset_names
+from yahtzee_cluster.game.rule_files import parse_rules, preset_names
 from yahtzee_cluster.storage.header import FORMAT
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -18,8 +18,8 @@ from yahtzee_cluster.analysis.statistics import percentile
 from yahtzee_cluster.engine.simulator import FIXED_BYTES
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
-from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.tables import open_table
 
 RUN = ["-m", "yahtzee_cluster.run", "--target", "800"]

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from yahtzee_cluster.errors import FileError as FileError
     from yahtzee_cluster.errors import UsageError as UsageError
     from yahtzee_cluster.errors import YahtzeeClusterError as YahtzeeClusterError
-    from yahtzee_cluster.game.anchors import Anchor as Anchor
+    from yahtzee_cluster.game.rule_files import load_rules as load_rules
+    from yahtzee_cluster.game.rules import Anchor as Anchor
     from yahtzee_cluster.game.rules import Rules as Rules
-    from yahtzee_cluster.game.rules import load_rules as load_rules
     from yahtzee_cluster.objectives.expected import ExpectedTable as ExpectedTable
     from yahtzee_cluster.objectives.expected import solve_expected as solve_expected
     from yahtzee_cluster.play.advice import Adviser as Adviser
@@ -43,8 +43,8 @@ _MODULES = {
     "engine.partition": ("Partition", "Subsets"),
     "engine.recurrence": ("Below", "Block", "Recurrence", "Solver"),
     "errors": ("FileError", "UsageError", "YahtzeeClusterError"),
-    "game.anchors": ("Anchor",),
-    "game.rules": ("Rules", "load_rules"),
+    "game.rule_files": ("load_rules",),
+    "game.rules": ("Anchor", "Rules"),
     "objectives.expected": ("ExpectedTable", "solve_expected"),
     "play.advice": ("Adviser", "Goal", "Position"),
     "runtime.command": ("start",),

@@ -15,8 +15,8 @@ from yahtzee_cluster.analysis.forward import compare, play_for, play_for_mean
 from yahtzee_cluster.analysis.statistics import EXTRA_BONUS, statistics
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
-from yahtzee_cluster.game.rules import Rules, parse_rules
+from yahtzee_cluster.game.rule_files import parse_rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores

@@ -16,9 +16,9 @@ from yahtzee_cluster.analysis.statistics import (
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.moves import compile_moves
-from yahtzee_cluster.game.rules import Rules, load_rules
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.needs import Followed
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets

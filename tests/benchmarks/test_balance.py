@@ -11,7 +11,7 @@ from typing import Any
 from launch import PERMITTED, mpirun
 
 from yahtzee_cluster.engine.fixed_set import FixedSetSearch
-from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.probabilities import MaxProb
 
 BALANCE = Path(__file__).parents[2] / "benchmarks" / "balance.py"

@@ -15,7 +15,7 @@ from launch import command, processor_s
 
 import yahtzee_cluster
 from yahtzee_cluster.commands import cli
-from yahtzee_cluster.game.rules import load_rules, preset_names
+from yahtzee_cluster.game.rule_files import load_rules, preset_names
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,7 +15,7 @@ from yahtzee_cluster.engine.fixed_set import FixedSetSearch, needed_bytes, small
 from yahtzee_cluster.engine.partition import Partition
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.simulator import Forecast, advise, simulate
-from yahtzee_cluster.game.rules import load_rules, parse_rules
+from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.objectives.race import Race
 
 TWO = Race(parse_rules(SMALL["free"], "test"))

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.dice import ROLLS
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.reference import after
-from yahtzee_cluster.game.rules import Play, Rules, load_rules, preset_names
+from yahtzee_cluster.game.rule_files import load_rules, preset_names
+from yahtzee_cluster.game.rules import Anchor, Play, Rules
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.rows import Rows
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from yahtzee_cluster.game.dice import FIVES, ROLLS
 from yahtzee_cluster.game.moves import Moves, compile_moves
-from yahtzee_cluster.game.rules import Rules, load_rules, preset_names
+from yahtzee_cluster.game.rule_files import load_rules, preset_names
+from yahtzee_cluster.game.rules import Rules
 
 PRESETS = {name: load_rules(name) for name in preset_names()}
 COMPILED = {name: compile_moves(rules) for name, rules in PRESETS.items()}

@@ -9,10 +9,11 @@ from small_games import SMALL
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.dice import ROLLS
 from yahtzee_cluster.game.possible_scores import check_score, highest_score, leads, scores_so_far
-from yahtzee_cluster.game.rules import Joker, Rules, load_rules, parse_rules, preset_names
+from yahtzee_cluster.game.rule_files import load_rules, parse_rules, preset_names
+from yahtzee_cluster.game.rules import Anchor, Joker, Rules
 
 # Jokers in a lower box, which may be worth any dice, and upper boxes that may have other faces than their own.
 THREE_ABOVE = """

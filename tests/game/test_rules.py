@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.game.dice import ROLLS
-from yahtzee_cluster.game.rules import Rules, load_rules, parse_rules, preset_names, template
+from yahtzee_cluster.game.rule_files import load_rules, parse_rules, preset_names, template
+from yahtzee_cluster.game.rules import Rules
 
 rolls = st.sampled_from(ROLLS)
 

@@ -15,7 +15,8 @@ from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.dice import FIVES, INDEX, KEEPS, ROLLS
 from yahtzee_cluster.game.moves import compile_moves
-from yahtzee_cluster.game.rules import Rules, load_rules
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import ISA_VARIABLE, Turn, instruction_sets
 
 NAMES = ("yahtzee", "forced-joker", "yatzy")

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import compile_moves
-from yahtzee_cluster.game.rules import Category, Rules, load_rules, preset_names
+from yahtzee_cluster.game.rule_files import load_rules, preset_names
+from yahtzee_cluster.game.rules import Anchor, Category, Rules
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.objectives.expected import Expected, ExpectedTable, solve_expected

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
-from yahtzee_cluster.game.rules import Rules, load_rules
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.needs import Needs
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives.probabilities import MaxProb

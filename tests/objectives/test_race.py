@@ -17,10 +17,10 @@ from small_games import BONUS, SMALL, TWO_BOXES, race_table
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.possible_scores import leads
-from yahtzee_cluster.game.rules import Rules, load_rules, parse_rules
+from yahtzee_cluster.game.rule_files import load_rules, parse_rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.race import Race as Kernel
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.race import Race, RaceWins

@@ -13,9 +13,9 @@ from yahtzee_cluster.analysis.forward import play_by
 from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.possible_scores import scores_so_far
-from yahtzee_cluster.game.rules import Rules, load_rules, parse_rules
+from yahtzee_cluster.game.rule_files import load_rules, parse_rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.play.duel import duel

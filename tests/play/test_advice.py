@@ -20,11 +20,11 @@ from small_games import SMALL
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import KEEPS, ROLLS
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.notation import find_box, parse_dice
-from yahtzee_cluster.game.rules import load_rules, parse_rules, preset_names
+from yahtzee_cluster.game.rule_files import load_rules, parse_rules, preset_names
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.uppers import Decider
 from yahtzee_cluster.play.advice import Adviser, Goal, Position

@@ -14,10 +14,10 @@ from small_games import BONUS, SMALL, TWO_BOXES, race_table, utility
 from yahtzee_cluster.analysis.forward import Played, play_for_mean
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import INDEX, KEEPS, ROLL_WAYS, ROLLS
 from yahtzee_cluster.game.moves import compile_moves
-from yahtzee_cluster.game.rules import load_rules, parse_rules
+from yahtzee_cluster.game.rule_files import load_rules, parse_rules
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.kernels.rollout import chances, throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import solve_expected

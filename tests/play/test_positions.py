@@ -10,8 +10,8 @@ from launch import computed
 from small_games import SMALL
 
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.anchors import Anchor
-from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.play.advice import Adviser, Goal, Position
 
 YAHTZEE = Adviser(load_rules("yahtzee"))

@@ -12,9 +12,9 @@ from small_games import SMALL
 
 from yahtzee_cluster.analysis.forward import play_for_mean
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import ROLLS
-from yahtzee_cluster.game.rules import parse_rules
+from yahtzee_cluster.game.rule_files import parse_rules
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.play.advice import Adviser, Position

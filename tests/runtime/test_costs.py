@@ -20,7 +20,7 @@ from toy import Tours
 from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence
 from yahtzee_cluster.engine.simulator import Costs
-from yahtzee_cluster.game.rules import load_rules, parse_rules
+from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.probabilities import MaxProb
 from yahtzee_cluster.runtime import calibration

@@ -17,7 +17,7 @@ from toy import Tours
 from yahtzee_cluster.engine.frontier import growth
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.schedule import Committed, Compute, Event, Loaded, Preload
-from yahtzee_cluster.game.rules import parse_rules
+from yahtzee_cluster.game.rule_files import parse_rules
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.runtime.executor import ClassFailedError, Executor
 from yahtzee_cluster.runtime.messages import Checked

@@ -6,7 +6,7 @@ PROGRAM = """
 import hashlib
 from mpi4py import MPI
 from yahtzee_cluster.objectives.expected import solve_expected
-from yahtzee_cluster.game.rules import load_rules, preset_names
+from yahtzee_cluster.game.rule_files import load_rules, preset_names
 
 world = MPI.COMM_WORLD
 names = preset_names()

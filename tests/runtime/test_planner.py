@@ -16,7 +16,7 @@ from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine import fixed_set
 from yahtzee_cluster.engine.fixed_set import FixedSetSearch, smallest_that_fits
 from yahtzee_cluster.engine.simulator import Costs
-from yahtzee_cluster.game.rules import parse_rules
+from yahtzee_cluster.game.rule_files import parse_rules
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.runtime import plan_output
 from yahtzee_cluster.runtime.costs import KnownCosts

@@ -20,7 +20,7 @@ from launch import IS_HYDRA, MPIRUN, PERMITTED, YACHT_SHA256, descendants, mpiru
 from small_games import SMALL
 
 from yahtzee_cluster.commands.job import Job
-from yahtzee_cluster.game.rules import preset_text
+from yahtzee_cluster.game.rule_files import preset_text
 
 RUN = ["-m", "yahtzee_cluster.run"]
 YACHT = [*RUN, "--rules", "yacht", "--target", "300"]

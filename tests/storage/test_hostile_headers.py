@@ -16,7 +16,7 @@ from suspect import complaint_of, put
 from yahtzee_cluster.commands.cli import main
 from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.fields import MAX_COUNT
-from yahtzee_cluster.game.rules import parse_rules
+from yahtzee_cluster.game.rule_files import parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.errors import StoreError

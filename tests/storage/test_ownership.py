@@ -17,7 +17,7 @@ from small_games import SMALL
 from stored import ALL, LISTED, class_with, complete
 from toy import Listed
 
-from yahtzee_cluster.game.rules import parse_rules
+from yahtzee_cluster.game.rule_files import parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility, worth_of

@@ -16,7 +16,7 @@ from typing import Any
 
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.schedule import Schedule
-from yahtzee_cluster.game.rules import load_rules, parse_rules
+from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.runtime.messages import Setup
 from yahtzee_cluster.runtime.serial import SingleProcess

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from random import Random
 
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import ROLLS, Keep
-from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.play.advice import Position
 
 

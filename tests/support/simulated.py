@@ -1,7 +1,7 @@
 """Problems of full size that tests plan and simulate, and never solve."""
 
 from yahtzee_cluster.engine.partition import Partition
-from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.probabilities import MaxProb
 
 YACHT = MaxProb(load_rules("yacht"), 300)

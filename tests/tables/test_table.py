@@ -19,8 +19,8 @@ from yahtzee_cluster.analysis.forward import compare, play_by, play_for
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
-from yahtzee_cluster.game.rules import as_published, load_rules, parse_rules, rules_of
+from yahtzee_cluster.game.rule_files import as_published, load_rules, parse_rules, rules_of
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.analysis.statistics import CONSTANT, Currencies
-from yahtzee_cluster.game.anchors import Anchor, most_scored
+from yahtzee_cluster.game.anchors import most_scored
 from yahtzee_cluster.game.dice import KEEPS, ROLLS, Keep
 from yahtzee_cluster.game.moves import compile_moves
-from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected

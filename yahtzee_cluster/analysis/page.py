@@ -17,7 +17,8 @@ from yahtzee_cluster.analysis.captions import SPACE, WORDS, numbered
 from yahtzee_cluster.analysis.findings import Findings
 from yahtzee_cluster.analysis.statistics import PERCENTILES
 from yahtzee_cluster.game.notation import pattern_of, points_of
-from yahtzee_cluster.game.rules import Rules, load_rules, preset_names
+from yahtzee_cluster.game.rule_files import load_rules, preset_names
+from yahtzee_cluster.game.rules import Rules
 
 PROMISE = "Every number is exact up to rounding; none is simulated."
 """The last sentence of every report; a page without it is never overwritten."""

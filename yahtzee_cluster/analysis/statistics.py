@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.moves import Moves, compile_moves
-from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected

@@ -10,7 +10,7 @@ from typing import Any
 from yahtzee_cluster.commands.shared import add_json, add_scorecard, count, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.notation import parse_dice
-from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import MEAN, START_OF_TURN, Adviser, Goal, Position
 from yahtzee_cluster.play.conversation import Conversation, answer_lines, listing, talk

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from yahtzee_cluster.commands.shared import add_json, count
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.play.duel import Standing, duel, simulated_duel
 from yahtzee_cluster.play.strategies import Strategy, parse_strategy
 

@@ -7,7 +7,7 @@ import json
 from time import perf_counter
 
 from yahtzee_cluster.commands.shared import add_json
-from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.text import beside_published
 

@@ -15,7 +15,8 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields, check_name_or_file, read_toml
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.possible_scores import highest_score
-from yahtzee_cluster.game.rules import Rules, load_rules
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
 from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of

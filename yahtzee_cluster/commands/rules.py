@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 from yahtzee_cluster.fields import parse_toml
-from yahtzee_cluster.game.rules import Rules, load_rules, preset_names, template
+from yahtzee_cluster.game.rule_files import load_rules, preset_names, template
+from yahtzee_cluster.game.rules import Rules
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

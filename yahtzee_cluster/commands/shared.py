@@ -7,8 +7,9 @@ import json
 from typing import Any
 
 from yahtzee_cluster.fields import WHOLE_NUMBER, whole_number
-from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.notation import anchor_of, names_of, parse_used
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.text import shown
 
 

@@ -12,7 +12,7 @@ from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile, statist
 from yahtzee_cluster.commands.shared import add_json, add_scorecard, count, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchors
-from yahtzee_cluster.game.rules import load_rules
+from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.expected import std_of
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.text import short

@@ -7,7 +7,7 @@ from typing import Any
 
 from yahtzee_cluster.commands.shared import add_scorecard, add_store, answer, count, lead, scorecard
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.table import Table

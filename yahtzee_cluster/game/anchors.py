@@ -16,7 +16,6 @@ A few lanes stand for totals that no play reaches; they cost little and affect n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -26,23 +25,7 @@ from numpy.typing import NDArray
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.dice import N_DICE
 from yahtzee_cluster.game.moves import Moves, Outcome
-from yahtzee_cluster.game.rules import Play, Rules
-
-
-@dataclass(frozen=True)
-class Anchor:
-    """A state between turns; `upper` is None where the bonus is decided, that is, won or out of reach.
-
-    `free` is the set of free categories, as in `Rules`; `chip` says whether the Yahtzee box holds points.
-
-    >>> rules = yc.load_rules("yahtzee")
-    >>> yc.Anchor(rules.all_free, upper=0, chip=False)  # the start of a game
-    Anchor(free=8191, upper=0, chip=False)
-    """
-
-    free: int
-    upper: int | None
-    chip: bool = False
+from yahtzee_cluster.game.rules import Anchor, Play, Rules
 
 
 class Anchors:
@@ -212,7 +195,7 @@ def most_scored(anchors: Anchors, moves: Moves) -> NDArray[np.int64]:
     points = [[0] * 2 for _ in anchors.rules.categories]  # [category][chip before the turn]
     for outcome in moves.outcomes:
         for chip in range(2):
-            if chip or not outcome.extra:
+            if chip or anchors.rules.chip or not outcome.extra:
                 points[outcome.category][chip] = max(points[outcome.category][chip], outcome.points)
     for free in range(n_sets - 1, 0, -1):
         for category, paid in enumerate(points):

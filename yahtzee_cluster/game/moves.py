@@ -67,8 +67,8 @@ class Moves:
 def compile_moves(rules: Rules) -> Moves:
     """Compile a rule set into lookup tables."""
     outcomes: dict[Outcome, int] = {}
-    rows = [(roll, False, False) for roll in ROLLS]
-    rows += [(ROLLS[five], joker, extra) for five in FIVES for joker, extra in VARIANTS[1:]]
+    rows = [(roll, False, rules.chip and roll[0] == roll[-1]) for roll in ROLLS]
+    rows += [(ROLLS[five], joker, rules.chip or extra) for five in FIVES for joker, extra in VARIANTS[1:]]
     outcome_of = np.full((len(rows), MAX_CATEGORIES), -1, np.int16)
     zero_of = np.full(MAX_CATEGORIES, -1, np.int16)
     scoring = np.zeros(len(rows), np.uint16)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from operator import index
 
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
-from yahtzee_cluster.game.rules import Category, Rules
+from yahtzee_cluster.game.rules import Anchor, Category, Rules
 from yahtzee_cluster.text import names_in, shown, suggestion
 
 DIGIT_OF = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}

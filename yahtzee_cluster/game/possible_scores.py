@@ -18,9 +18,9 @@ from functools import cache, lru_cache
 from itertools import combinations
 
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.dice import FACES, FIVES, ROLLS
-from yahtzee_cluster.game.rules import Category, Rules
+from yahtzee_cluster.game.rules import Anchor, Category, Rules
 
 Ways = set[tuple[int, int]]
 """The ways to fill a box, each as the points without the upper bonus and the addition to the upper total."""
@@ -102,7 +102,7 @@ def _ways(rules: Rules, free: int, chip: bool, last: int) -> dict[int, Ways]:
     """The ways to fill each used box, if the boxes in the set `last` are filled after all others."""
     used = rules.all_free & ~free
     ways = {box: set(_ways_before(rules.categories[box])) for box in _members(used)}
-    if not used & rules.yahtzee_box:
+    if rules.yahtzee is None or free & rules.yahtzee_box:
         return ways
     if rules.has_chip:
         yahtzee = rules.yahtzee_box.bit_length() - 1
@@ -125,7 +125,7 @@ def _ways_before(category: Category) -> frozenset[tuple[int, int]]:
 
 def _filled_last(rules: Rules, free: int, *, chip: bool) -> list[int]:
     """The sets of upper boxes that may have been filled last, as far as the order affects the possible scores."""
-    if rules.joker != "forced" or not chip or free & rules.lower_boxes:
+    if rules.joker != "forced" or not (chip or rules.chip) or free & rules.lower_boxes:
         return [0]
     used = [boxes for face in FACES if (boxes := rules.boxes_of(face) & ~free)]
     return [sum(some) for size in range(len(used) + 1) for some in combinations(used, size)]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.partition import Subsets
 from yahtzee_cluster.engine.recurrence import Block, Solver
-from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import compile_moves
-from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.scorecards import Scorecards

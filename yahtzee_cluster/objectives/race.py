@@ -17,7 +17,8 @@ from yahtzee_cluster.engine.partition import Subsets
 from yahtzee_cluster.engine.recurrence import Below, Block, Solver
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor, most_scored
+from yahtzee_cluster.game.anchors import most_scored
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.kernels import race, uppers
 from yahtzee_cluster.objectives.scorecards import GameRecurrence, Values
 

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, is_integer
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.dice import INDEX, N_DICE, Keep
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.notation import five_dice, words_of
 from yahtzee_cluster.game.possible_scores import check_score
-from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, moments_after, solve_expected
 from yahtzee_cluster.tables.table import Table

@@ -10,7 +10,8 @@ from pathlib import Path
 from yahtzee_cluster.analysis.forward import Played, play_by, play_for, play_for_mean
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import is_there, whole_number
-from yahtzee_cluster.game.rules import Rules, load_rules
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.play.monte_carlo import Seat
 from yahtzee_cluster.play.policies import ByTable, ForTheMean

@@ -8,7 +8,7 @@ from typing import Any, overload
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields
-from yahtzee_cluster.game.rules import as_published, rules_of
+from yahtzee_cluster.game.rule_files import as_published, rules_of
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.storage.claim import table_path

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.expected import Expected, moments_after, std_of
 from yahtzee_cluster.storage.verification import Judgements
 from yahtzee_cluster.tables.scorecards import MOMENTS, ScorecardTable

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.expected import moments_after
 from yahtzee_cluster.objectives.probabilities import Approximated, Distribution, Probabilities, Scores, Strategies
 from yahtzee_cluster.storage.verification import Judgements

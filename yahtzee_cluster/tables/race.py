@@ -9,8 +9,8 @@ import numpy as np
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.possible_scores import check_lead
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.tables.table import Table
 

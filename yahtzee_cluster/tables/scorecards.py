@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.storage import verification
 from yahtzee_cluster.storage.verification import Judgements, Verdict

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.anchors import Anchor, Anchors
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.possible_scores import highest_score
-from yahtzee_cluster.game.rules import Rules, preset_names
+from yahtzee_cluster.game.rule_files import preset_names
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.storage import verification

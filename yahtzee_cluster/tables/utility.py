@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
-from yahtzee_cluster.game.anchors import Anchor
 from yahtzee_cluster.game.possible_scores import check_score, scores_so_far
+from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.storage.verification import Judgements
 from yahtzee_cluster.tables.scorecards import ScorecardTable
