@@ -78,7 +78,7 @@ class Perfectly(Seat):
     def look_up(self, cards: Cards, player: int) -> None:  # noqa: ARG002
         """Read the values of all states after this turn, class by class."""
         layer = sum(int(free).bit_count() for free in cards.free[:, 0]) - 1
-        partition = self._table.store.partition
+        partition = self._table.entries.partition
         classes = [cls for cls in partition.classes if partition.layer(cls) == layer]
         starts = np.cumsum([0, *(partition.n_values[cls] for cls in classes)]).tolist()
         self._values = new_values(0)  # frees the layer before, so that both are never in memory

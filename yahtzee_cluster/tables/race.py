@@ -40,11 +40,11 @@ class RaceTable(Table):
         if isinstance(found, float):
             return [found] * self.quantities
         subset, at = found
-        cls, first = self.store.partition.class_of(subset), self.store.start(subset)
+        cls, first = self.entries.partition.class_of(subset), self.entries.start(subset)
         size = int(self.problem.sizes(np.array([subset]))[0])
-        values = self.store.row(cls, first, first + size)[at :: size // self.quantities]
+        values = self.entries.row(cls, first, first + size)[at :: size // self.quantities]
         if not self.problem.possible(values):
-            raise self.store.impossible(cls)
+            raise self.entries.impossible(cls)
         return [float(value) for value in values]
 
     def opening(self) -> list[float]:
@@ -53,9 +53,9 @@ class RaceTable(Table):
 
     def block(self, cls: ClassId) -> Block:
         """All values of a class; values that are no probabilities are refused."""
-        block = self.store.block(cls)
+        block = self.entries.block(cls)
         if not self.problem.possible(block.values):
-            raise self.store.impossible(cls)
+            raise self.entries.impossible(cls)
         return block
 
     def state(self, cards: Sequence[Anchor], number: int = 0) -> dict[str, float]:
