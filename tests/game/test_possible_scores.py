@@ -105,6 +105,6 @@ def test_nearest_scores() -> None:
     for score, nearest in ((-1, "least is 3"), (2, "least is 3"), (4, "nearest are 3 and 28"), (29, "most is 28")):
         with pytest.raises(UsageError, match=f"score so far: no game has {score} points here; the {nearest}"):
             check_score(anchors, aces_and_house, score)
-    assert leads(anchors, aces_and_house, Anchor(8191 ^ 1, 2, False)) == [1, 26]
+    assert leads((anchors, aces_and_house), (anchors, Anchor(8191 ^ 1, 2, False))) == [1, 26]
     with pytest.raises(UsageError, match="cannot bring an upper total of 6"):
         scores_so_far(anchors, Anchor(8191 ^ 1, 6, False))

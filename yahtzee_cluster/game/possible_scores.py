@@ -25,6 +25,9 @@ from yahtzee_cluster.game.rules import Anchor, Category, Rules
 Ways = set[tuple[int, int]]
 """The ways to fill a box, each as the points without the upper bonus and the addition to the upper total."""
 
+At = tuple[Anchors, Anchor]
+"""An anchor among those of its game."""
+
 
 @lru_cache(maxsize=64)
 def scores_so_far(anchors: Anchors, anchor: Anchor) -> tuple[int, ...]:
@@ -59,15 +62,18 @@ def check_score(anchors: Anchors, anchor: Anchor, score: int) -> None:
     _check(score, scores_so_far(anchors, anchor), f"score so far: no game has {score} points here")
 
 
-def leads(anchors: Anchors, one: Anchor, two: Anchor) -> list[int]:
-    """The leads of the first of two players that a game can have at their anchors, in ascending order."""
-    scores, others = scores_so_far(anchors, one), scores_so_far(anchors, two)
-    return sorted({score - other for score in scores for other in others})
+def leads(one: At, two: At, begun: int = 0) -> list[int]:
+    """The leads of the first of two players that a game can have at their anchors, in ascending order.
+
+    `begun` is the lead at the beginning.
+    """
+    scores, others = scores_so_far(*one), scores_so_far(*two)
+    return sorted({begun + score - other for score in scores for other in others})
 
 
-def check_lead(anchors: Anchors, one: Anchor, two: Anchor, lead: int) -> None:
+def check_lead(lead: int, one: At, two: At, begun: int = 0) -> None:
     """Raise UsageError for a lead that no game can have at two anchors."""
-    _check(lead, leads(anchors, one, two), f"lead: no game comes to {lead} here")
+    _check(lead, leads(one, two, begun), f"lead: no game comes to {lead} here")
 
 
 def _check(points: int, possible: Sequence[int], refusal: str) -> None:
