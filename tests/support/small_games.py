@@ -136,6 +136,33 @@ BONUS = """
     points = 6
 """
 
+# Jokers in a lower box, which may be worth any dice, and upper boxes that may have other faces than their own.
+THREE_ABOVE = """
+    name = "three above"
+    upper_threshold = 13
+    upper_bonus = 7
+    extra_bonus = 100
+    joker = "forced"
+    yahtzee = "five"
+    [[category]]
+    name = "five"
+    groups = [5]
+    points = 11
+    [[category]]
+    name = "triple"
+    groups = [3]
+    points = "sum"
+    [[category]]
+    name = "ones"
+    face = 1
+    [[category]]
+    name = "twos"
+    face = 2
+    [[category]]
+    name = "sixes"
+    face = 6
+"""
+
 
 def utility(rules: Rules, goal: str) -> Utility:
     """The table of a goal, by any name that a job may give it."""

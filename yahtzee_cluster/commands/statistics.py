@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> str:
         raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
     table = None if options.store is None else open_table(options.store)
     rules = table.rules if table else load_rules("yahtzee" if options.rules is None else options.rules)
-    start, _ = scorecard(options, Anchors(rules))
+    start = scorecard(options, Anchors(rules)).anchor
     games = play_for(options.target, table, start) if table else play_for_mean(rules, start)
     mean, second_moment = games.moments
     percentiles = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
