@@ -25,7 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the bac
 
 ONE_BY_ONE = {
     *("advice", "balance", "campaign", "cli", "run", "kept_frontier", "hosts", "lost", "progress"),
-    *("messages", "powercuts", "readme", "replaced", "slurm", "stopping", "writes", "yahtzee"),
+    *("messages", "pasted", "powercuts", "replaced", "slurm", "stopping", "writes", "yahtzee"),
 }
 """What starts many ranks, kills, freezes or cuts them off, or looks at the clock: one such test at a time."""
 

@@ -5,7 +5,7 @@ from random import Random
 from typing import get_args
 
 import pytest
-from small_games import SMALL
+from small_games import SMALL, THREE_ABOVE
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game import reference
@@ -15,32 +15,6 @@ from yahtzee_cluster.game.possible_scores import check_score, highest_score, lea
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules, preset_names
 from yahtzee_cluster.game.rules import Anchor, Joker, Rules
 
-# Jokers in a lower box, which may be worth any dice, and upper boxes that may have other faces than their own.
-THREE_ABOVE = """
-    name = "three above"
-    upper_threshold = 13
-    upper_bonus = 7
-    extra_bonus = 100
-    joker = "forced"
-    yahtzee = "five"
-    [[category]]
-    name = "five"
-    groups = [5]
-    points = 11
-    [[category]]
-    name = "triple"
-    groups = [3]
-    points = "sum"
-    [[category]]
-    name = "ones"
-    face = 1
-    [[category]]
-    name = "twos"
-    face = 2
-    [[category]]
-    name = "sixes"
-    face = 6
-"""
 GAMES = {**SMALL, "three above": THREE_ABOVE}
 
 

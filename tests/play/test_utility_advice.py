@@ -8,15 +8,14 @@ from random import Random
 import pytest
 from launch import command, compute, computed
 from positions import judged, rest_of, somewhere
-from small_games import SMALL
+from small_games import SMALL, utility
 
-from yahtzee_cluster.analysis.forward import play_for_mean
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.dice import ROLLS
 from yahtzee_cluster.game.rule_files import parse_rules
 from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.objectives.utility import Utility, worth_of
+from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.advice import Adviser, Position
 from yahtzee_cluster.play.conversation import Conversation, answer, listing
 from yahtzee_cluster.tables import open_table
@@ -36,11 +35,8 @@ def talk(adviser: Adviser, *lines: str) -> list[str]:
 def with_utility(name: str, goal: str, path: Path) -> Table:
     """A table of some utility of a small game; "odd" stands for scores worth this or that, more of them maybe less."""
     rules = parse_rules(SMALL[name], name)
-    n_scores = Utility.count_scores(rules)
-    worth = Random(goal).choices(range(-9, 10), k=n_scores)
-    if goal != "odd":
-        worth = worth_of(goal, play_for_mean(rules).curve, n_scores).tolist()
-    compute(path, Utility(rules, goal, tuple(map(float, worth))), 0b11)
+    worth = Random(goal).choices(range(-9, 10), k=Utility.count_scores(rules))
+    compute(path, Utility(rules, goal, tuple(map(float, worth))) if goal == "odd" else utility(rules, goal), 0b11)
     return open_table(path)
 
 

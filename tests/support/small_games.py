@@ -1,10 +1,12 @@
 """Rule sets small enough for the reference to solve, as TOML."""
 
+from functools import partial
 from pathlib import Path
 
-from yahtzee_cluster.analysis.forward import play_for_mean
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.objectives.utility import Utility, worth_of
+from yahtzee_cluster.objectives.goals import parse_older
+from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.play.opponents import curve_of
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.race import RaceTable
 
@@ -134,11 +136,38 @@ BONUS = """
     points = 6
 """
 
+# Jokers in a lower box, which may be worth any dice, and upper boxes that may have other faces than their own.
+THREE_ABOVE = """
+    name = "three above"
+    upper_threshold = 13
+    upper_bonus = 7
+    extra_bonus = 100
+    joker = "forced"
+    yahtzee = "five"
+    [[category]]
+    name = "five"
+    groups = [5]
+    points = 11
+    [[category]]
+    name = "triple"
+    groups = [3]
+    points = "sum"
+    [[category]]
+    name = "ones"
+    face = 1
+    [[category]]
+    name = "twos"
+    face = 2
+    [[category]]
+    name = "sixes"
+    face = 6
+"""
+
 
 def utility(rules: Rules, goal: str) -> Utility:
-    """The table of a goal; opponents play for the highest expected score."""
-    n_scores = Utility.count_scores(rules)
-    return Utility(rules, goal, tuple(worth_of(goal, play_for_mean(rules).curve, n_scores).tolist()))
+    """The table of a goal, by any name that a job may give it."""
+    worths = parse_older(goal).worths(Utility.count_scores(rules), partial(curve_of, rules=rules))
+    return Utility(rules, goal, tuple(worths.tolist()))
 
 
 def race_table(path: Path) -> RaceTable:

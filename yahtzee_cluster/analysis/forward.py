@@ -26,6 +26,7 @@ from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
+from yahtzee_cluster.objectives.goals import MEAN, words_of_table
 from yahtzee_cluster.progress import Report, stage
 from yahtzee_cluster.tables.probabilities import StrategyTable
 from yahtzee_cluster.tables.table import Table
@@ -141,7 +142,7 @@ class _Games:
         self._threads = threads or len(os.sched_getaffinity(0))
         self._moves = compile_moves(self._rules)
         by_table = None if by_mean else table
-        self._goal = (by_table.goal or f"at least {target} points") if by_table else "the highest expected score"
+        self._goal = words_of_table(by_table.goal or f"reach:{target}") if by_table else MEAN.words
         self._length = 1 + most_scored(self._anchors, self._moves)
         self._offset, self._size = self._anchors.end_to_end(self._length)
         self._kernels: SimpleQueue[Flow] = SimpleQueue()

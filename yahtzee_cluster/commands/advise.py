@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, replace
 from typing import Any
 
-from yahtzee_cluster.commands.shared import add_json, add_scorecard, count, scorecard
+from yahtzee_cluster.commands.shared import Card, add_json, add_scorecard, count, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.notation import parse_dice
 from yahtzee_cluster.game.rule_files import load_rules
@@ -26,7 +26,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = (
         f"Examples: {parser.prog} --store runs/yahtzee-maxprob-800-G5 --beat 250; "
-        f"{parser.prog} --used aces,full-house --upper 3 --score-so-far 28 --dice 2,2,2,5,6 --rolls-left 2 --json"
+        f"{parser.prog} --card aces=3,full-house=25 --dice 2,2,2,5,6 --rolls-left 2 --json"
     )
     game = parser.add_mutually_exclusive_group()
     game.add_argument("--store", metavar="DIR", help="a table of maxprob, scores or a utility, whose rules are used")
@@ -59,10 +59,10 @@ def run(options: argparse.Namespace) -> str:
         answer_lines(adviser)
         return ""
     goal = _goal(options, adviser)
-    anchor, card = scorecard(options, adviser.anchors)
+    card = scorecard(options, adviser.anchors)
     if options.dice is None and options.rolls_left is not None:
         raise UsageError("dice: say which are on the table, with --dice")
-    position = Position(anchor, score=options.score_so_far or 0)
+    position = Position(card.anchor, score=_score_so_far(options, card))
     adviser.check(position, goal)
     if options.dice is None and not options.json:
         return talk(Conversation(adviser, position, goal))
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> str:
         return listing(advice)
     asked = {
         "rules": rules.name,
-        **card,
+        **card.said,
         "score": position.score,
         "dice": position.roll,
         "rolls_left": START_OF_TURN if position.roll is None else position.rolls_left,
@@ -83,6 +83,18 @@ def run(options: argparse.Namespace) -> str:
         "goal": goal.utility,
     }
     return json.dumps(asked | {"moves": [_flat(asdict(one)) for one in advice]})
+
+
+def _score_so_far(options: argparse.Namespace, card: Card) -> int:
+    """The score so far, which a card tells unless extra bonuses may have been paid before the rest of a game began."""
+    if options.card is None:
+        return options.score_so_far or 0
+    if card.score is not None:
+        refuse_flags(options, ["score_so_far"], "card: tells the score")
+        return card.score
+    if options.score_so_far is None:
+        raise UsageError("score so far: say how many points there are since this game began, with --score-so-far")
+    return int(options.score_so_far)
 
 
 def _goal(options: argparse.Namespace, adviser: Adviser) -> Goal:
@@ -95,7 +107,7 @@ def _goal(options: argparse.Namespace, adviser: Adviser) -> Goal:
 
 def _check_lines(options: argparse.Namespace, adviser: Adviser) -> None:
     """Refuse flags that contradict the lines, and tables that cannot answer them."""
-    beside = ("beat", "reach", "goal", "dice", "rolls_left", "json", "used", "upper", "chip", "score_so_far")
+    beside = ("beat", "reach", "goal", "dice", "rolls_left", "json", "card", "used", "upper", "chip", "score_so_far")
     refuse_flags(options, beside, "lines: every line says its position, and all are played for the same")
     if adviser.reaches_scores:
         refuse_flags(options, ["store"], "lines: none says what to beat or to reach; name the game with --rules")

@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +19,8 @@ from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
-from yahtzee_cluster.objectives.utility import Utility, read_worth, worth_of
+from yahtzee_cluster.objectives.goals import EXPECTED, Goal, is_older, names_in_tables, parse_goal, parse_older
+from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.runtime.configuration import KEEP, MAX_THREADS, Computation, parse_bytes
 from yahtzee_cluster.runtime.flags import parse_count
 from yahtzee_cluster.storage.store import Store
@@ -28,8 +29,6 @@ from yahtzee_cluster.tables import table_of
 JOBS = Path(__file__).parent.parent / "jobs"
 TARGET = 800
 """The default target of a table of probabilities."""
-AGAINST = "expected"
-"""The default strategy of opponents."""
 
 
 def job_names() -> list[str]:
@@ -46,9 +45,9 @@ class Job(Computation):
     target: int | None = None
     """The highest score that gets a probability, where the objective has a target."""
     goal: str | None = None
-    """With objective utility: the utility of every final score, by name."""
+    """With objective utility: the goal, as `objectives.goals` describes it, or `beat:K` or `beat-all:K`."""
     against: str | None = None
-    """With a goal that has opponents: their strategy, which must not depend on others."""
+    """With `beat:K` and `beat-all:K`: the strategy of the opponents, which must not depend on others."""
 
     def problem(self) -> Recurrence:
         """The problem to compute."""
@@ -66,24 +65,24 @@ class Job(Computation):
 
     def _utility(self, rules: Rules) -> Utility:
         """The problem of a goal, with the worth of every final score."""
-        if self.goal is None:
-            raise UsageError(
-                "goal: say what a final score is worth: reach:N, beat:K, beat-all:K, power:P or worth:FILE"
-            )
-        kind, _, file = self.goal.partition(":")
-        name, opponent, n_scores = _without_folder(self.goal), None, Utility.count_scores(rules)
-        if kind in {"beat", "beat-all"}:
-            from yahtzee_cluster.play.strategies import common_rules, parse_strategy  # noqa: PLC0415  # slow, and rarely used
+        if self._goal is None:
+            raise UsageError(f"goal: say what to play for, as in --goal reach:250 or --goal win:{EXPECTED}")
+        from yahtzee_cluster.play.opponents import curve_of  # noqa: PLC0415  # slow, and rarely used
+        from yahtzee_cluster.play.strategies import parse_strategy  # noqa: PLC0415
 
-            strategy = parse_strategy(AGAINST if self.against is None else self.against)
-            opponent = strategy.played(common_rules([strategy], rules)).curve
-            name += "" if self.against in {None, AGAINST} else f" against {strategy.words}"
-        elif self.against is not None:
-            raise UsageError("against: only goals beat:K and beat-all:K have opponents")
-        worth = (
-            read_worth(file, n_scores) if kind == "worth" and file else worth_of(self.goal, opponent, n_scores).tolist()
-        )
-        return Utility(rules, name, tuple(worth))
+        worths = self._goal.worths(Utility.count_scores(rules), partial(curve_of, rules=rules))
+        name, strategy = names_in_tables(self._goal)
+        name += f" against {parse_strategy(strategy).name}" if strategy else ""
+        return Utility(rules, name, tuple(worths.tolist()))
+
+    @property
+    def _goal(self) -> Goal | None:
+        """The goal; in the older form `beat:K`, the strategy of the opponents is a field of its own."""
+        if self.against is not None and not is_older(self.goal or ""):
+            raise UsageError(
+                f"against: goes with beat:K and beat-all:K; other goals name opponents, as in win:{EXPECTED}"
+            )
+        return None if self.goal is None else parse_older(self.goal, EXPECTED if self.against is None else self.against)
 
     @property
     def _target(self) -> int:
@@ -93,9 +92,9 @@ class Job(Computation):
     def about(self) -> dict[str, Any]:
         """The game, what it is played for, and how far."""
         target = None if self.objective in WITHOUT_TARGET else self._target
-        goal, against = (text and _without_folder(text) for text in (self.goal, self.against))
-        about = {"rules": Path(self.rules).stem, "objective": self.objective, "goal": goal, "against": against}
-        return {**about, "target": target}
+        goal, strategy = names_in_tables(self._goal) if self._goal else (None, None)
+        about = {"rules": Path(self.rules).stem, "objective": self.objective, "goal": goal}
+        return {**about, "against": strategy and Path(strategy).name, "target": target}
 
     @property
     def label(self) -> str:
@@ -127,15 +126,17 @@ class Job(Computation):
         add(
             "--goal",
             metavar="GOAL",
-            help="for --objective utility, the utility of a final score: reach:N; beat:K, more points than each of K "
-            "equal opponents, a tie counting half; beat-all:K, the same with ties lost; power:P of the score; "
-            "worth:FILE, a file with one number for each score from 0",
+            help="for --objective utility: reach:N or above:N points; win:OPPONENTS, more points than each of them, a "
+            "tie counting half, or win-outright:OPPONENTS, ties lost; best-of:K scores; power:P of the score; "
+            "worth:FILE, one number for each score from 0. Opponents are joined by +, each with K* before it if there "
+            "are K of the kind: a final score; a strategy as for `yahtzee-cluster duel` that ignores other players; "
+            "file:FILE, a distribution; card:CARD",
         )
         add(
             "--against",
             metavar="STRATEGY",
-            help="strategy of the opponents of beat and beat-all, as for `yahtzee-cluster duel`; it must not depend on "
-            f"other players (default: {AGAINST})",
+            help="strategy of the opponents in a goal beat:K or beat-all:K, the older forms of win:K*STRATEGY and "
+            f"win-outright:K*STRATEGY (default: {EXPECTED})",
         )
         target = f"the highest score of the table (default: {TARGET}, or the game's if that is lower)"
         add("--target", type=parse_count, metavar="N", help=target)
@@ -169,8 +170,9 @@ class Job(Computation):
         }
         if given["rules"] is not None and given["rules"].endswith(".toml"):
             given["rules"] = str(Path(path).parent / given["rules"])
-        if given["goal"] is not None and given["goal"].startswith("worth:"):
-            given["goal"] = f"worth:{Path(path).parent / given['goal'].removeprefix('worth:')}"
+        if given["goal"] is not None and not is_older(given["goal"]):
+            folder, goal = Path(path).parent, parse_goal(given["goal"])
+            given["goal"] = str(goal.with_paths(lambda kind, name: str(folder / name) if kind == "file" else name))
         job = cls().overridden(given)
         parse_bytes(job.cache)
         return job
@@ -183,12 +185,6 @@ class Job(Computation):
 @cache
 def _highest_score(rules: str) -> int:
     return highest_score(Anchors(load_rules(rules)))
-
-
-def _without_folder(text: str) -> str:
-    """The name of a goal or strategy, without the folder of a file in it."""
-    kind, colon, file = text.rpartition("worth:")
-    return kind + colon + Path(file).name
 
 
 def _fixed_text(fields: Fields) -> str | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import WHOLE_NUMBER, whole_number
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.notation import anchor_of, names_of, parse_used
 from yahtzee_cluster.game.rules import Anchor
+from yahtzee_cluster.game.scorecard import parse_scorecard
+from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.text import shown
 
 
@@ -24,11 +27,18 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def add_scorecard(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that name a scorecard."""
-    parser.add_argument("--used", metavar="NAMES", help="the used categories, separated by commas")
-    parser.add_argument("--upper", type=count, metavar="N", help="points in the upper categories so far")
-    parser.add_argument("--chip", action="store_true", help="the Yahtzee box is used and holds points")
+def add_scorecard(parser: argparse.ArgumentParser, prefix: str = "", whose: str = "") -> None:
+    """Add the flags that name a scorecard, as it is or by the state that it leaves."""
+    parser.add_argument(
+        f"--{prefix}card",
+        metavar="CARD",
+        help=f"the scorecard{whose}, such as aces=3,full-house=25,yahtzee=50,bonus=100; other boxes are free",
+    )
+    parser.add_argument(f"--{prefix}used", metavar="NAMES", help=f"the used categories{whose}, separated by commas")
+    parser.add_argument(
+        f"--{prefix}upper", type=count, metavar="N", help=f"points in the upper categories{whose} so far"
+    )
+    parser.add_argument(f"--{prefix}chip", action="store_true", help=f"the Yahtzee box{whose} is used and holds points")
 
 
 def count(text: str) -> int:
@@ -44,17 +54,46 @@ def lead(text: str) -> int:
     return -count(text[1:]) if text.startswith("-") else count(text)
 
 
-def scorecard(options: argparse.Namespace, anchors: Anchors) -> tuple[Anchor, dict[str, Any]]:
-    """The anchor that the options name, and the scorecard as they give it."""
-    used = parse_used(options.used or "", anchors.rules)
-    anchor = anchor_of(anchors, used, options.upper, options.chip)
-    return anchor, {"used": names_of(used, anchors.rules), "upper": options.upper or 0, "chip": options.chip}
+class Card(NamedTuple):
+    """What the flags say of a scorecard."""
+
+    anchor: Anchor
+    score: int | None
+    """The score so far; None where the flags do not tell it."""
+    said: dict[str, Any]
+    """The scorecard in an answer."""
+
+
+def scorecard(options: argparse.Namespace, anchors: Anchors, prefix: str = "") -> Card:
+    """The scorecard that the options name: all of it, or what the rest of the game depends on."""
+    flag, *state_flags = (f"{prefix}{name}" for name in ("card", "used", "upper", "chip"))
+    text, named, upper, chip = (getattr(options, name.replace("-", "_")) for name in (flag, *state_flags))
+    if text is None:
+        used = parse_used(named or "", anchors.rules)
+        said = {"used": names_of(used, anchors.rules), "upper": upper or 0, "chip": chip}
+        return Card(anchor_of(anchors, used, upper, chip), None if used else 0, said)
+    refuse_flags(options, (name.replace("-", "_") for name in state_flags), f"{flag}: tells all that is used")
+    try:
+        card = parse_scorecard(text, anchors.rules)
+        anchor, score = card.since(anchors.rules)
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error}") from error
+    state = card.anchor
+    used = card.rules.all_free & ~state.free
+    said = {"used": names_of(used, card.rules), "upper": state.upper, "chip": state.chip, "score": card.score}
+    return Card(anchor, score, {"card": card.as_dict(), **said})
 
 
 def answer(facts: dict[str, Any], options: argparse.Namespace) -> str:
     """Format figures by name, for people or as JSON."""
     if options.json:
         return json.dumps(facts)
-    words = {True: "yes", False: "no"}
-    shown = {key: ", ".join(value) or "nothing" if isinstance(value, list) else value for key, value in facts.items()}
-    return "\n".join(f"{key:15}{words[v] if isinstance(v, bool) else v}" for key, v in shown.items())
+    return "\n".join(f"{key:15}{_in_words(value)}" for key, value in facts.items())
+
+
+def _in_words(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        value = [f"{name}={points}" for name, points in value.items()]
+    return (", ".join(value) or "nothing") if isinstance(value, list) else value

@@ -14,6 +14,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.expected import std_of
+from yahtzee_cluster.objectives.goals import MEAN, Goal
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.text import short
 
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> str:
         raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
     table = None if options.store is None else open_table(options.store)
     rules = table.rules if table else load_rules("yahtzee" if options.rules is None else options.rules)
-    start, _ = scorecard(options, Anchors(rules))
+    start = scorecard(options, Anchors(rules)).anchor
     games = play_for(options.target, table, start) if table else play_for_mean(rules, start)
     mean, second_moment = games.moments
     percentiles = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
@@ -56,8 +57,8 @@ def run(options: argparse.Namespace) -> str:
         columns = {"names": games.names, "means": games.mean.tolist()}
         columns["variances"] = [None if isnan(variance) else variance for variance in variances]
         return json.dumps(summary | columns | {"percentiles": percentiles, "p": games.curve.tolist()})
-    goal = "the highest expected score" if options.target is None else f"at least {options.target} points"
-    lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal}"]
+    goal = MEAN if options.target is None else Goal("reach", options.target)
+    lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal.words}"]
     lines += [f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")]
     lines += ["", f"{'box or bonus':16} {'mean':>9} {'variance':>12} {'deviation':>10}"]
     for name, average, variance in boxes:

@@ -47,32 +47,38 @@ def words_of(keep: Keep) -> str:
     return f"keep {' '.join(map(str, keep))}" if keep else "roll all dice again"
 
 
-def find_box(text: str, rules: Rules) -> int:
-    """The category named by its name, the beginning of its name, its initials (`fh`, `3k`), or its face (`6`)."""
-    said = re.sub(r"[\W_]+", "", text.lower())
+def find_box(text: str, rules: Rules, beside: Sequence[str] = ()) -> int:
+    """The category named by its name, the beginning of its name, its initials (`fh`, `3k`), or its face (`6`).
+
+    An error message knows the names `beside` those of the boxes, too.
+    """
+    names, said = names_of(rules.all_free, rules), plain(text)
+    for exact in (text, text.strip()):
+        if exact in names:
+            return names.index(exact)
     for matches in (
-        [c for c, category in enumerate(rules.categories) if said in _short_forms(category)],
-        [c for c, category in enumerate(rules.categories) if said and _plain(category).startswith(said)],
+        [c for c, category in enumerate(rules.categories) if said and said in _short_forms(category)],
+        [c for c, category in enumerate(rules.categories) if said and plain(category.name).startswith(said)],
     ):
         if len(matches) == 1:
             return matches[0]
         if matches:
-            names = ", ".join(rules.categories[c].name for c in matches)
-            raise UsageError(f"box: {shown(text.strip())} may be any of {names}")
-    raise UsageError(f"box: no box {_unknown(text.strip(), names_of(rules.all_free, rules))}")
+            raise UsageError(f"box: {shown(text.strip())} may be any of {', '.join(names[c] for c in matches)}")
+    raise UsageError(f"box: no box {_unknown(text.strip(), [*names, *beside])}")
+
+
+def plain(text: str) -> str:
+    """Lower-case letters and digits alone, by which names are compared."""
+    return re.sub(r"[\W_]+", "", text.lower())
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:
     return f"{shown(name)}; {suggestion(name.lower(), known)}"
 
 
-def _plain(category: Category) -> str:
-    return re.sub(r"[\W_]+", "", category.name.lower())
-
-
 def _short_forms(category: Category) -> set[str]:
     words = [word for word in re.split(r"[\W_]+", category.name.lower()) if word not in FILLERS]
-    forms = {_plain(category)}
+    forms = {plain(category.name)}
     if len(words) > 1:
         forms.add("".join(DIGIT_OF.get(word, word)[:1] for word in words))
     return forms | {f"{category.face}", f"{category.face}s"} if category.face else forms

@@ -1,4 +1,4 @@
-"""The exact set of scores that a game can have at an anchor.
+"""The exact set of scores that a game can have at an anchor, and the extra bonuses that its points allow.
 
 The order in which boxes are filled matters only for further Yahtzees, that is, five of a kind when the Yahtzee box is
 used: what they pay, and where they may be scored, depends on which boxes are free at that time.
@@ -13,14 +13,14 @@ have other faces than these. Every choice of the faces that are filled last is t
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.dice import FACES, FIVES, ROLLS
-from yahtzee_cluster.game.rules import Anchor, Category, Rules
+from yahtzee_cluster.game.rules import Anchor, Category, Play, Rules
 
 Ways = set[tuple[int, int]]
 """The ways to fill a box, each as the points without the upper bonus and the addition to the upper total."""
@@ -76,6 +76,38 @@ def check_lead(lead: int, one: At, two: At, begun: int = 0) -> None:
     _check(lead, leads(one, two, begun), f"lead: no game comes to {lead} here")
 
 
+@cache
+def possible_points(category: Category) -> frozenset[int]:
+    """The points that a box can hold, without bonuses; a joker scores none that another roll does not score there."""
+    return frozenset(category.score(roll) for roll in ROLLS)
+
+
+def boxes_with_bonus(rules: Rules, points: Sequence[int | None]) -> tuple[int, ...]:
+    """The boxes that can have been filled with further Yahtzees, all in one game; as many as possible.
+
+    `points` has those of each box without bonuses, None where it is free; the Yahtzee box holds some.
+    """
+    free = sum(1 << box for box, held in enumerate(points) if held is None)
+    filled = [(box, 1 << held) for box, held in enumerate(points) if held is not None]
+    together = (tuple(box for box, held in filled if paying[box] & held) for paying in _paying(rules, free))
+    return max(together, key=len)
+
+
+@lru_cache(maxsize=4096)
+def _paying(rules: Rules, free: int) -> tuple[tuple[int, ...], ...]:
+    """For every choice of boxes filled last: the points of a further Yahtzee that pays a bonus, by the box it fills.
+
+    A set of points is an integer: bit p stands for p points.
+    """
+    found = []
+    for last in _filled_last(rules, free, chip=True):
+        paying = [0] * len(rules.categories)
+        for play in _further_yahtzees(rules, free, chip=True, last=last):
+            paying[play.category] |= 1 << play.points - play.extra
+        found.append(tuple(paying))
+    return tuple(found)
+
+
 def _check(points: int, possible: Sequence[int], refusal: str) -> None:
     at = bisect(possible, points)
     below, above = possible[max(at - 1, 0) : at], possible[at : at + 1]
@@ -107,26 +139,29 @@ def _combined(scores: int, boxes: Iterable[Ways]) -> dict[int, int]:
 def _ways(rules: Rules, free: int, chip: bool, last: int) -> dict[int, Ways]:
     """The ways to fill each used box, if the boxes in the set `last` are filled after all others."""
     used = rules.all_free & ~free
-    ways = {box: set(_ways_before(rules.categories[box])) for box in _members(used)}
-    if rules.yahtzee is None or free & rules.yahtzee_box:
-        return ways
-    if rules.has_chip:
+    ways = {box: _ways_before(rules.categories[box]) for box in _members(used)}
+    if rules.has_chip and used & rules.yahtzee_box:
         yahtzee = rules.yahtzee_box.bit_length() - 1
         ways[yahtzee] = {way for way in ways[yahtzee] if bool(way[0]) == chip}
-    others = used & ~rules.yahtzee_box
-    lower = others & rules.lower_boxes
-    for still_free, boxes in ((free | others, others), (free | last | lower, lower), (free | last, last)):
-        for play in (play for five in FIVES for play in rules.plays(still_free, chip, ROLLS[five])):
-            if boxes >> play.category & 1:
-                ways[play.category].add((play.points, play.upper))
+    for play in _further_yahtzees(rules, free, chip, last):
+        ways[play.category].add((play.points, play.upper))
     return ways
 
 
-@cache
-def _ways_before(category: Category) -> frozenset[tuple[int, int]]:
+def _ways_before(category: Category) -> Ways:
     """The ways to fill a box while the Yahtzee box is free, or with a roll other than five of a kind."""
-    paid = {category.score(roll) for roll in ROLLS}
-    return frozenset((points, points if category.face is not None else 0) for points in paid)
+    return {(points, points if category.face is not None else 0) for points in possible_points(category)}
+
+
+def _further_yahtzees(rules: Rules, free: int, chip: bool, last: int) -> Iterator[Play]:
+    """The ways to fill used boxes with further Yahtzees, if the boxes in the set `last` are filled after all others."""
+    if rules.yahtzee is None or free & rules.yahtzee_box:
+        return
+    others = rules.all_free & ~free & ~rules.yahtzee_box
+    lower = others & rules.lower_boxes
+    for still_free, boxes in ((free | others, others), (free | last | lower, lower), (free | last, last)):
+        for five in FIVES:
+            yield from (play for play in rules.plays(still_free, chip, ROLLS[five]) if boxes >> play.category & 1)
 
 
 def _filled_last(rules: Rules, free: int, *, chip: bool) -> list[int]:

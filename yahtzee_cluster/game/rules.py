@@ -90,6 +90,8 @@ class Play:
     category: int
     points: int
     """Including the extra bonus, without the upper bonus."""
+    extra: int
+    """The extra bonus included in the points."""
     upper: int
     """What is added to the upper total."""
     chip: bool
@@ -194,6 +196,7 @@ class Rules:
                 Play(
                     category=index,
                     points=points + extra,
+                    extra=extra,
                     upper=points if category.face is not None else 0,
                     chip=self.has_chip and (chip or (category.name == self.yahtzee and points > 0)),
                 )

@@ -330,6 +330,11 @@ def names_in_tables(goal: Goal) -> tuple[str, str | None]:
     return str(goal.with_paths(lambda _, path: Path(path).absolute().name)), None
 
 
+def is_older(text: str) -> bool:
+    """Whether a goal is written as `beat:K` or `beat-all:K`."""
+    return text.partition(":")[0] in OLDER
+
+
 def parse_older(text: str, against: str = EXPECTED) -> Goal:
     """The goal that a text in a job names: as `parse_goal`, and `beat:K` and `beat-all:K` against a strategy."""
     kind, _, number = text.partition(":")
@@ -340,11 +345,17 @@ def parse_older(text: str, against: str = EXPECTED) -> Goal:
 
 def goal_of_table(name: str) -> Goal | None:
     """The goal after which a table is named, its files and strategies without folders; None if it has another name."""
-    goal, _, strategy = name.partition(" against ") if name.startswith("beat") else (name, "", "")
+    goal, _, strategy = name.partition(" against ") if is_older(name) else (name, "", "")
     try:
         return parse_older(goal, strategy or EXPECTED)
     except UsageError:
         return None
+
+
+def words_of_table(name: str) -> str:
+    """The goal after which a table is named, in words; its name if that is no goal."""
+    goal = goal_of_table(name)
+    return goal.words if goal else name
 
 
 # --------------------------------------------------------------------------------------------- numbers and words

@@ -23,6 +23,7 @@ from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.notation import five_dice, words_of
 from yahtzee_cluster.game.possible_scores import check_score
 from yahtzee_cluster.game.rules import Anchor, Rules
+from yahtzee_cluster.game.scorecard import legal_play
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, moments_after, solve_expected
 from yahtzee_cluster.tables.table import Table
@@ -303,15 +304,7 @@ class Adviser:
     def score(self, anchor: Anchor, roll: Sequence[int], category: int) -> tuple[Anchor, int]:
         """The state after scoring a roll in a box, and the points for it, bonuses included."""
         self.anchors.reachable(anchor)
-        if not 0 <= category < len(self.rules.categories):
-            raise UsageError(f"box: expected 0 to {len(self.rules.categories) - 1}, found {category}")
-        name = self.rules.categories[category].name
-        if not anchor.free >> category & 1:
-            raise UsageError(f"box: {name} is used")
-        for play in self.rules.plays(anchor.free, anchor.chip, five_dice(roll)):
-            if play.category == category:
-                return self.anchors.after(anchor, play)
-        raise UsageError(f"box: {name} is not open to this roll while another box has to take it")
+        return self.anchors.after(anchor, legal_play(self.rules, anchor, roll, category))
 
     def _aim(self, position: Position, goal: Goal | int | None) -> Aim:
         """What moves are valued by in a position, which some game has to reach."""
