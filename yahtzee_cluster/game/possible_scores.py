@@ -139,7 +139,7 @@ def _combined(scores: int, boxes: Iterable[Ways]) -> dict[int, int]:
 def _ways(rules: Rules, free: int, chip: bool, last: int) -> dict[int, Ways]:
     """The ways to fill each used box, if the boxes in the set `last` are filled after all others."""
     used = rules.all_free & ~free
-    ways = {box: _ways_before(rules.categories[box]) for box in _members(used)}
+    ways = {box: _ways_before(rules, rules.categories[box]) for box in _members(used)}
     if rules.has_chip and used & rules.yahtzee_box:
         yahtzee = rules.yahtzee_box.bit_length() - 1
         ways[yahtzee] = {way for way in ways[yahtzee] if bool(way[0]) == chip}
@@ -148,9 +148,12 @@ def _ways(rules: Rules, free: int, chip: bool, last: int) -> dict[int, Ways]:
     return ways
 
 
-def _ways_before(category: Category) -> Ways:
+def _ways_before(rules: Rules, category: Category) -> Ways:
     """The ways to fill a box while the Yahtzee box is free, or with a roll other than five of a kind."""
-    return {(points, points if category.face is not None else 0) for points in possible_points(category)}
+    every = possible_points(category)
+    if rules.yahtzee is not None and not rules.yahtzee_box:  # in the rest of a game it may have been used before
+        every = frozenset(category.score(roll) for roll in ROLLS if roll[0] != roll[-1])
+    return {(points, points if category.face is not None else 0) for points in every}
 
 
 def _further_yahtzees(rules: Rules, free: int, chip: bool, last: int) -> Iterator[Play]:
