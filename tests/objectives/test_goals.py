@@ -160,7 +160,7 @@ def test_spelling_and_words(said: str, written: str, words: str) -> None:
 
 def test_what_a_goal_says_of_itself() -> None:
     """Its value is a probability where it is one, of the outcome that it names; only some goals are a score."""
-    reached, half, lost = "of reaching it", "to win, a tie counted half", "to win, a tie counted as lost"
+    reached, half, lost = "of reaching it", "to win", "to win"
     for text, outcome, reach in (("reach:0", reached, 0), ("above:250", reached, 251), ("win:9", half, None)):
         goal = parse_goal(text)
         assert (goal.is_chance, goal.outcome, goal.reach) == (True, outcome, reach)

@@ -68,6 +68,11 @@ class Opponent:
     def __str__(self) -> str:
         return f"{self.kind}:{self.text}" if self.kind in {"file", "card"} else self.text
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the name alone tells how the opponent scores, without a file or a table."""
+        return self.kind in {"score", "card"} or self.text == EXPECTED
+
     def words(self, count: int, one: str, many: str) -> str:
         """So many of these; `one` and `many` are the words for opponents."""
         who, plays = (one, "plays") if count == 1 else (f"{count} {many}", "play")
@@ -98,7 +103,7 @@ class Goal:
     number: float = 0
     """The points of `reach` and `above`, the chance of `quantile`, the exponent of `power`."""
     file: str = ""
-    """The path of `worth`."""
+    """The path of `worth`; the name of the goal of a `table`, which is not written but comes with the table."""
     opponents: Opponents = ()
     """Those of `win` and `win-outright`; with `best-of`, the others."""
 
@@ -112,6 +117,8 @@ class Goal:
                 return self.kind
             case "worth":
                 return f"{self.kind}:{self.file}"
+            case "table":
+                return self.file
             case "win" | "win-outright":
                 return f"{self.kind}:{_joined(self.opponents)}"
             case "best-of":
@@ -131,6 +138,8 @@ class Goal:
                 words = f"the highest score that is reached with a chance of at least {100 * self.number:.12g} %"
             case "power":
                 words = f"the highest mean of the score to the power {_plain(self.number)}"
+            case "table":
+                words = words_of_table(self.file)
             case "worth":
                 words = f"the highest mean of what the score is worth in {self.file}"
             case "win" | "win-outright":
@@ -150,7 +159,8 @@ class Goal:
     @property
     def outcome(self) -> str:
         """The end of a sentence that begins with this probability."""
-        return f"to win, {self._tie}" if self.kind in {"win", "win-outright"} else "of reaching it"
+        kind = (goal_of_table(self.file) or self).kind if self.kind == "table" else self.kind
+        return "to win" if kind in {"win", "win-outright"} else "of reaching it"
 
     @property
     def _tie(self) -> str:

@@ -34,8 +34,12 @@ MOST_WORTH = 1e300
 class Utility(Scorecards):
     """The values of a set are the rows of its anchors, by the score so far; `worth` has one utility per final score."""
 
-    def __init__(self, rules: Rules, goal: str, worth: tuple[float, ...], isa: str | None = None) -> None:
+    def __init__(
+        self, rules: Rules, goal: str, worth: tuple[float, ...], isa: str | None = None, before: int = 0
+    ) -> None:
         super().__init__(rules, isa)
+        self.before = before
+        """The score before the game began, if it is the rest of another: the first utility is that of this score."""
         if not (goal.strip() and is_text(goal)):  # a table with any other goal could not be opened
             expected = f"expected a text on one line, of at most {MAX_TEXT} characters"
             raise UsageError(f"goal: {expected}, found {shown(goal)}")
@@ -49,12 +53,13 @@ class Utility(Scorecards):
 
     @property
     def _made_from(self) -> tuple[Any, ...]:
-        return self.rules, self.goal, self.worth, self._isa
+        return self.rules, self.goal, self.worth, self._isa, self.before
 
     @property
     def identity(self) -> dict[str, Any]:
         """The goal by name, the utility of every final score, and the rules."""
-        return {"objective": "utility", "goal": self.goal, "worth": [*self.worth], "rules": self.rules.table}
+        before = {"before": self.before} if self.before else {}
+        return {"objective": "utility", "goal": self.goal, "worth": [*self.worth], **before, "rules": self.rules.table}
 
     @property
     def is_chance(self) -> bool:

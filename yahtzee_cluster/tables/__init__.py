@@ -80,7 +80,7 @@ def table_of(problem: Recurrence, store: Entries, named: str | None = None) -> T
 
 def _problem(identity: dict[str, Any], source: str) -> Recurrence:
     """The problem that a header describes; an error if it describes none."""
-    fields = Fields(identity, source, known=("objective", "rules", "target", "goal", "worth"))
+    fields = Fields(identity, source, known=("objective", "rules", "target", "goal", "worth", "before"))
     rules = identity.get("rules")
     if not isinstance(rules, dict):
         raise fields.error("rules", "expected a table", rules)
@@ -90,5 +90,6 @@ def _problem(identity: dict[str, Any], source: str) -> Recurrence:
         worth = identity.get("worth")
         if not isinstance(worth, list) or not all(isinstance(value, float) for value in worth):
             raise fields.error("worth", "expected a list of numbers", worth)
-        return Utility(game, fields.text("goal"), tuple(worth))
+        before = fields.integer("before", 0, low=0, high=MAX_COUNT)
+        return Utility(game, fields.text("goal"), tuple(worth), before=before)
     return OBJECTIVES[objective](game, fields.integer("target", 1, low=1, high=MAX_COUNT))

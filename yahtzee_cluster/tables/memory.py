@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
-from yahtzee_cluster.progress import stage
+from yahtzee_cluster.progress import Report, silent, stage
 from yahtzee_cluster.storage.shard import new_values
 from yahtzee_cluster.text import as_cache_size, rough_size
 
@@ -54,7 +54,11 @@ class Memory:
 
     def block(self, cls: ClassId) -> Block:
         """A class."""
-        assert cls in self._blocks, f"layer {cls} was not kept"
+        if cls not in self._blocks:
+            needed = as_cache_size(self.n_bytes)
+            raise MemoryLimitError(
+                f"cache: this takes all values from here on in memory, {needed}, and not all are kept"
+            )
         return self._blocks[cls]
 
     def __contains__(self, layer: int) -> bool:
@@ -83,12 +87,19 @@ class Memory:
         problem: Recurrence,
         *,
         threads: int | None = None,
-        limit_bytes: int = DEFAULT_BYTES,
+        limit_bytes: int | None = None,
+        keeps_all: bool = False,
+        report: Report = silent,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Compute all layers. Only the two largest numbers of elements are kept if not all fit into the limit."""
-        if self.least_bytes > limit_bytes:
-            needed, limit = as_cache_size(self.least_bytes), rough_size(limit_bytes)
+        """Compute all layers. If not all fit into the limit, only the last two are kept, unless `keeps_all` says so.
+
+        `report` and `is_cancelled` are called often, from the thread of the caller and from others.
+        """
+        limit_bytes = DEFAULT_BYTES if limit_bytes is None else limit_bytes
+        least_bytes = self.n_bytes if keeps_all else self.least_bytes
+        if least_bytes > limit_bytes:
+            needed, limit = as_cache_size(least_bytes), rough_size(limit_bytes)
             raise MemoryLimitError(f"cache: solving this from here takes {needed} of memory, and {limit} are allowed")
         keeps_all = self.n_bytes <= limit_bytes
         n_threads = len(os.sched_getaffinity(0)) if threads is None else threads
@@ -107,16 +118,15 @@ class Memory:
                 solvers.put(solver)
             return len(share.values)
 
-        with stage("solving from here") as report, ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(n_threads) as pool:
             for cls in self.partition.classes:
-                layer = self.partition.layer(cls)
                 block = Block(
                     self.partition.members(cls), self.partition.starts(cls), new_values(self.partition.n_values[cls])
                 )
                 below: Below = [self._blocks.get(ClassId(cls - 1))] * self.partition.n_elements
                 for n_values in pool.map(solve_share, block.shares(SHARES * n_threads if n_threads > 1 else 1)):
                     done += n_values
-                    report(done / total, f"{layer} free")
+                    report(done / total, "")
                 if is_cancelled():
                     raise CancelledError("the question was taken back")
                 self._blocks[cls] = block
@@ -128,10 +138,19 @@ def solve_in_memory(
     problem: Recurrence,
     *,
     threads: int | None = None,
-    limit_bytes: int = DEFAULT_BYTES,
+    limit_bytes: int | None = None,
+    keeps_all: bool = False,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Memory:
     """Solve a problem in memory: by default with a thread for each core, and within 1 GB."""
     memory = Memory(problem)
-    memory.solve(problem, threads=threads, limit_bytes=limit_bytes, is_cancelled=is_cancelled)
+    with stage("solving from here") as report:
+        memory.solve(
+            problem,
+            threads=threads,
+            limit_bytes=limit_bytes,
+            keeps_all=keeps_all,
+            report=report,
+            is_cancelled=is_cancelled,
+        )
     return memory
