@@ -77,12 +77,11 @@ def test_races_are_the_judge_s(text: str, n_sampled: int) -> None:
         row = plain.row(one, two)
         n_decided += not row.lowest <= lead < row.lowest + row.length
         value, win = judge(card(rules, one), card(rules, two), lead)
-        (found,) = plain.by_lead(row, lambda first, last, at=subset: values[at][first:last])[lead]
-        assert found == pytest.approx(value, rel=1e-12, abs=1e-15)
-        assert wins.by_lead(row, lambda first, last, at=subset: both[at][first:last])[lead] == (
-            found,
-            pytest.approx(win, rel=1e-12, abs=1e-15),
-        )
+        of_value, of_both = values[subset], both[subset]
+        (found,) = plain.by_lead(row, lambda first, last, of=of_value: of[first:last])[lead]  # type: ignore[misc]
+        again, won = wins.by_lead(row, lambda first, last, of=of_both: of[first:last])[lead]  # type: ignore[misc]
+        assert found == again == pytest.approx(value, rel=1e-12, abs=1e-15)
+        assert won == pytest.approx(win, rel=1e-12, abs=1e-15)
     assert n_decided > 0
 
 

@@ -93,7 +93,7 @@ def test_every_state_is_as_in_the_whole_race(name: str, kind: type[Race]) -> Non
                 if two.free.bit_count() - one.free.bit_count() not in (0, 1):
                     continue
                 row = table.by_lead(one, two)
-                for at in leads(*((side.anchors, side.anchor(x)) for side, x in zip(sides, (i, j), strict=True)), lead):
+                for at in leads((sides[0].anchors, sides[0].anchor(i)), (sides[1].anchors, sides[1].anchor(j)), lead):
                     assert row[at] == pytest.approx(row_of(one, two)[at], rel=1e-12, abs=1e-14)
                     n_compared += 1
     assert n_compared > 300
@@ -103,15 +103,16 @@ def test_only_what_play_leads_to() -> None:
     """Every row is of anchors that play leads to, and goes from the least lead that play leads to up to the most."""
     rules = load_rules("yahtzee")
     problem = Race(rules, Begun(Anchor(0b0100000101001, 30), Anchor(0b1000000110010, 32), -7))
+    first, second = problem.sides
     for side in problem.sides:
         assert [side.anchors.exists[place] for place in side.places] == [True] * int(side.anchors.exists.sum())
     subsets = problem.partition(0).members(problem.partition(0).classes[4])
     for subset in subsets[::5].tolist():
         _, lowest, length = problem.rows(subset)
         free = subset & 15, subset >> 4
-        for (x, i), (y, j) in product(*(enumerate(s.numbers(f)) for s, f in zip(problem.sides, free, strict=True))):
-            here = leads(*((side.anchors, side.anchor(k)) for side, k in zip(problem.sides, (i, j), strict=True)), -7)
-            most = int(problem.sides[0].most[i]), int(problem.sides[1].most[j])
+        for (x, i), (y, j) in product(enumerate(first.numbers(free[0])), enumerate(second.numbers(free[1]))):
+            here = leads((first.anchors, first.anchor(i)), (second.anchors, second.anchor(j)), -7)
+            most = int(first.most[i]), int(second.most[j])
             undecided = range(max(here[0], -most[0]), min(here[-1], most[1]) + 1)
             assert int(length[x, y]) == len(undecided)
             assert not undecided or int(lowest[x, y]) == undecided.start
