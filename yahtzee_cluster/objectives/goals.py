@@ -13,8 +13,7 @@ Opponents are joined by `+`, each with `K*` before it if there are K of the kind
 the table already; `file:FILE` has a distribution of final scores; `card:CARD` is a scorecard that is played on for the
 highest expected score; anything else is a strategy, such as `expected` or the directory of a table.
 
-`parse_goal` reads a goal, and `str` writes it. A goal has its opponents by name; `play/opponents.py` finds the
-distributions of their scores.
+`parse_goal` reads a goal, and `str` writes it; `play/opponents.py` finds how its opponents' scores are distributed.
 """
 
 from __future__ import annotations
@@ -96,7 +95,11 @@ CurveOf = Callable[[Opponent], Values]
 
 @dataclass(frozen=True)
 class Goal:
-    """The goal of a game. `str` writes it in the form that `parse_goal` reads."""
+    """The goal of a game. `str` writes it in the form that `parse_goal` reads.
+
+    >>> str(yc.Goal("reach", 250)), yc.parse_goal("above:249").reach
+    ('reach:250', 250)
+    """
 
     kind: str
     """A key of `FORMS`."""
@@ -225,7 +228,7 @@ MEAN = Goal("mean")
 def parse_goal(text: str) -> Goal:
     """The goal that a text names; whether its files and strategies exist is not checked yet.
 
-    >>> print(parse_goal("win:2*expected+231").words)
+    >>> print(yc.parse_goal("win:2*expected+231").words)
     a win against 2 opponents who play for the highest expected score and a final score of 231, a tie counted half
     """
     kind, colon, said = (part.strip() for part in text.partition(":"))
@@ -313,9 +316,6 @@ def score_for(chance: float, probabilities: Sequence[float] | Values) -> int:
 
     This is the value by `quantile`. A probability that is lower than the chance by a fraction of 1e-12 counts as equal,
     because it may be so by rounding alone. Where probabilities do not fall, the highest such score counts.
-
-    >>> score_for(0.5, [1.0, 0.9, 0.5, 0.1])
-    2
     """
     if not len(probabilities) or not probabilities[0] >= 1 - SLACK:
         raise UsageError("probabilities: expected the first one to be 1, that of at least 0 points")

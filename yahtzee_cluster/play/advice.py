@@ -57,7 +57,7 @@ class Adviser:
     >>> position = yc.Position(yc.Anchor(0b111, upper=None), roll=(6, 2, 2, 1, 2), rolls_left=2, score=150)
     >>> best = adviser.advise(position, "reach:160")[0]
     >>> print(f"{best.move.words} {best.p:.4f}")
-    keep 2 2 2 0.7139
+    keep 2 2 2 0.9896
     """
 
     def __init__(

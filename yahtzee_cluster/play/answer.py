@@ -26,7 +26,14 @@ MOST_ENDS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """A move with its figures."""
+    """A move with its figures.
+
+    >>> adviser = yc.Adviser(yc.load_rules("yahtzee"))
+    >>> card = yc.parse_scorecard("aces=3,full-house=25", adviser.rules)
+    >>> best, second, *_ = adviser.advise(yc.Position.of(card, (2, 2, 2, 5, 6)))
+    >>> print(f"{best.move.words} {best.expected:.2f}, {second.move.words} {second.cost:.2f} less")
+    keep 2 2 2 247.76, keep 2 2 2 6 3.19 less
+    """
 
     move: Move
     p: float | None = None
@@ -86,7 +93,14 @@ class Distribution:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What is to be known of a position, for a goal."""
+    """What is to be known of a position, for a goal.
+
+    >>> adviser = yc.Adviser(yc.load_rules("yacht"))
+    >>> card = yc.parse_scorecard("aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,yacht=50", adviser.rules)
+    >>> answer = adviser.answer(yc.Position.of(card, (2, 2, 3, 3, 3)), "reach:200")
+    >>> print(f"{answer.value:.4f}: {answer.line}")
+    0.2676: keep all dice; the turn ends most often in full-house (100 %)
+    """
 
     rules: Rules
     position: Position
