@@ -11,6 +11,7 @@ cdef class Needs:
     cdef Layout layout
     cdef const int32_t[::1] lengths
     cdef const int64_t[::1] offsets
+    cdef const int32_t[::1] firsts
     cdef const int64_t[::1] n_values
     cdef int n_rows
     cdef bint by_score

@@ -9,7 +9,15 @@ from yahtzee_cluster.kernels.uppers import Decider
 
 class Needs:
     turn: Turn
-    def __init__(self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64]) -> None: ...
+    def __init__(
+        self,
+        turn: Turn,
+        anchors: Anchors,
+        length: NDArray[np.int32],
+        offset: NDArray[np.int64],
+        *,
+        first: NDArray[np.int32] | None = None,
+    ) -> None: ...
     def solve(self, free: int, successors: Sequence[NDArray[np.float64] | None], out: NDArray[np.float64]) -> None: ...
 
 class Player(Needs): ...

@@ -18,9 +18,10 @@ cdef class Needs:
     """The highest probability of every need.
 
     `length` and `offset` are the length of the row of each place, and its position among the rows of its own set.
+    `first` is by how much the needs of each row begin later than at 1; left of such a row, too, the value is 1.
     """
 
-    def __cinit__(self, Turn turn not None, anchors, length, offset, *_):
+    def __cinit__(self, Turn turn not None, anchors, length, offset, *_, first=None):
         self.n_rows = 1
         self.below = 1.0
         self.turn = turn
@@ -30,8 +31,12 @@ cdef class Needs:
         ends = offsets + lengths
         if lengths.min() < 0 or offsets.min() < 0 or (ends < offsets).any():
             raise KernelArgumentError("length, offset: expected none below 0")
+        firsts = np.zeros_like(lengths) if first is None else check("first", first, np.int32, lengths.shape).copy()
+        if firsts.min() < 0:
+            raise KernelArgumentError("first: expected none below 0")
         self.lengths = lengths
         self.offsets = offsets
+        self.firsts = firsts
         self.n_values = np.maximum.reduceat(ends, np.asarray(self.layout.place)[:, 0])
 
     def solve(self, Py_ssize_t free, successors, out):
@@ -100,15 +105,16 @@ cdef class Needs:
 
     cdef void look_up(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
         """Set the source of every outcome of a free category, for one anchor."""
-        cdef Py_ssize_t to = 0
+        cdef Py_ssize_t to = 0, first = self.firsts[self.layout.place[free, chip] + lane], shift
         cdef int o, c, paid
         for o in range(turn.n_outcomes):
             c = turn.outcomes[o].category
             if not free >> c & 1:
                 continue
             paid = transition(self.layout, &turn.outcomes[o], free, chip, lane, &to)
-            turn.criteria.sources[0][o] = yc_source(reads[c] + self.offsets[to], paid if self.by_score else -paid,
-                                                    self.lengths[to], self.below, self.above, 0.0, 0.0)
+            shift = paid if self.by_score else first - self.firsts[to] - paid
+            turn.criteria.sources[0][o] = yc_source(reads[c] + self.offsets[to], shift, self.lengths[to], self.below,
+                                                    self.above, 0.0, 0.0)
 
 
 cdef class Followed(Needs):

@@ -9,16 +9,21 @@ from yahtzee_cluster.kernels.turn import Turn
 
 Entries: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
-class Race:
-    turn: Turn
+def reach(turn: Turn, anchors: Anchors, start: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+
+class Side:
     def __init__(
         self,
-        turn: Turn,
+        turn: Turn | None,
         anchors: Anchors,
+        places: NDArray[np.int64],
         most: NDArray[np.int32],
+        least: NDArray[np.int32],
         scored: NDArray[np.int32],
-        quantities: int = 1,
     ) -> None: ...
+
+class Race:
+    def __init__(self, one: Side, two: Side, lead: int = 0, quantities: int = 1) -> None: ...
     def n_values(self, subsets: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def solve(
         self,

@@ -24,8 +24,8 @@ hypothesis.settings.load_profile("default")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it, and hands that on
 
 ONE_BY_ONE = {
-    *("advice", "balance", "campaign", "cli", "run", "kept_frontier", "hosts", "lost", "progress"),
-    *("messages", "powercuts", "readme", "replaced", "slurm", "stopping", "writes", "yahtzee"),
+    *("advice", "balance", "campaign", "cli", "run", "kept_frontier", "hosts", "lost", "progress", "from_a_card"),
+    *("messages", "pasted", "powercuts", "replaced", "slurm", "stopping", "writes", "yahtzee"),
 }
 """What starts many ranks, kills, freezes or cuts them off, or looks at the clock: one such test at a time."""
 

@@ -26,11 +26,16 @@ if TYPE_CHECKING:
     from yahtzee_cluster.game.rule_files import load_rules as load_rules
     from yahtzee_cluster.game.rules import Anchor as Anchor
     from yahtzee_cluster.game.rules import Rules as Rules
+    from yahtzee_cluster.game.scorecard import Scorecard as Scorecard
+    from yahtzee_cluster.game.scorecard import parse_scorecard as parse_scorecard
     from yahtzee_cluster.objectives.expected import ExpectedTable as ExpectedTable
     from yahtzee_cluster.objectives.expected import solve_expected as solve_expected
+    from yahtzee_cluster.objectives.goals import Goal as Goal
+    from yahtzee_cluster.objectives.goals import parse_goal as parse_goal
     from yahtzee_cluster.play.advice import Adviser as Adviser
-    from yahtzee_cluster.play.advice import Goal as Goal
-    from yahtzee_cluster.play.advice import Position as Position
+    from yahtzee_cluster.play.answer import Advice as Advice
+    from yahtzee_cluster.play.answer import Answer as Answer
+    from yahtzee_cluster.play.position import Position as Position
     from yahtzee_cluster.runtime.command import start as start
     from yahtzee_cluster.runtime.configuration import Computation as Computation
     from yahtzee_cluster.storage.store import Store as Store
@@ -45,8 +50,12 @@ _MODULES = {
     "errors": ("FileError", "UsageError", "YahtzeeClusterError"),
     "game.rule_files": ("load_rules",),
     "game.rules": ("Anchor", "Rules"),
+    "game.scorecard": ("Scorecard", "parse_scorecard"),
     "objectives.expected": ("ExpectedTable", "solve_expected"),
-    "play.advice": ("Adviser", "Goal", "Position"),
+    "objectives.goals": ("Goal", "parse_goal"),
+    "play.advice": ("Adviser",),
+    "play.answer": ("Advice", "Answer"),
+    "play.position": ("Position",),
     "runtime.command": ("start",),
     "runtime.configuration": ("Computation",),
     "storage.store": ("Store",),

@@ -1,7 +1,8 @@
-"""Reading and validating TOML files written by users; each error is one line that says what was expected."""
+"""Reading and validating what users write, TOML and numbers; each error is one line that says what was expected."""
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,6 +43,17 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # deep nesting, or numbers too long to convert
         raise FileError(source, f"is not valid TOML: {error}") from error
+
+
+def read_numbers(source: str) -> list[float]:
+    """Read a file of numbers with blanks, commas or line ends between them."""
+    numbers = []
+    for word in read_text(source).replace(",", " ").split():
+        number = plain_number(word)
+        if number is None:
+            raise FileError(source, f"expected numbers with blanks, commas or line ends between, found {shown(word)}")
+        numbers.append(number)
+    return numbers
 
 
 class Fields:
@@ -117,6 +129,15 @@ WHOLE_NUMBER = "expected a whole number of at most 9 digits"
 def whole_number(text: str) -> int | None:
     """The number that a text of one to nine decimal digits stands for; None for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def plain_number(text: str) -> float | None:
+    """The finite number that a text in ASCII stands for, without underscores; None for any other text."""
+    try:
+        number = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def check_name_or_file(said: str, known: Sequence[str], kind: str) -> None:

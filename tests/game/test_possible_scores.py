@@ -4,6 +4,7 @@ from dataclasses import replace
 from random import Random
 from typing import get_args
 
+import numpy as np
 import pytest
 from small_games import SMALL, THREE_ABOVE
 
@@ -12,6 +13,7 @@ from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.dice import ROLLS
 from yahtzee_cluster.game.possible_scores import check_score, highest_score, leads, scores_so_far
+from yahtzee_cluster.game.rest import rest_of
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules, preset_names
 from yahtzee_cluster.game.rules import Anchor, Joker, Rules
 
@@ -48,6 +50,20 @@ def test_all_games_of_small_rule_sets(name: str, joker: Joker) -> None:
     assert highest_score(anchors) == max(max(scores) for (free, _), scores in decided.items() if not free)
 
 
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_all_rests_of_small_rule_sets(name: str) -> None:
+    """So they are in the rest of a game, where a further Yahtzee pays its bonus from the first turn on."""
+    rules = parse_rules(GAMES[name], name)
+    anchors = Anchors(rules)
+    every = [anchors.anchor(place) for place in np.flatnonzero(anchors.exists).tolist()]
+    for begun in every[1 :: max(1, len(every) // 25)]:
+        if begun.free:
+            rest = Anchors(rest_of(rules, begun))
+            for (free, upper, chip), scores in all_games(rest.rules).items():
+                if rest.lane(free, upper):
+                    assert scores_so_far(rest, Anchor(free, upper, chip)) == tuple(sorted(scores))
+
+
 def test_highest_scores() -> None:
     """The highest final scores are those that are known."""
     highest = {"yahtzee": 1575, "kniffel": 375, "yatzy": 374, "yacht": 303}
@@ -79,6 +95,6 @@ def test_nearest_scores() -> None:
     for score, nearest in ((-1, "least is 3"), (2, "least is 3"), (4, "nearest are 3 and 28"), (29, "most is 28")):
         with pytest.raises(UsageError, match=f"score so far: no game has {score} points here; the {nearest}"):
             check_score(anchors, aces_and_house, score)
-    assert leads(anchors, aces_and_house, Anchor(8191 ^ 1, 2, False)) == [1, 26]
+    assert leads((anchors, aces_and_house), (anchors, Anchor(8191 ^ 1, 2, False))) == [1, 26]
     with pytest.raises(UsageError, match="cannot bring an upper total of 6"):
         scores_so_far(anchors, Anchor(8191 ^ 1, 6, False))

@@ -22,6 +22,7 @@ from yahtzee_cluster.game.possible_scores import leads
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.race import Race as Kernel
+from yahtzee_cluster.kernels.race import Side, reach
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.race import Race, RaceWins
 from yahtzee_cluster.play.advice import Adviser
@@ -71,20 +72,16 @@ def test_races_are_the_judge_s(text: str, n_sampled: int) -> None:
         if not plain.anchors.exists[places].all():
             continue
         one, two = (plain.anchors.anchor(place) for place in places)
+        if lead not in leads((plain.anchors, one), (plain.anchors, two)):
+            continue
+        row = plain.row(one, two)
+        n_decided += not row.lowest <= lead < row.lowest + row.length
         value, win = judge(card(rules, one), card(rules, two), lead)
-        try:
-            found = plain.entry(one, two, lead)
-        except UsageError as error:
-            assert "lead: the row here" in str(error)  # noqa: PT017
-            continue
-        if isinstance(found, float):
-            n_decided += 1
-            assert (found, found) == pytest.approx((value, win), abs=1e-12)
-            continue
-        half = len(both[subset]) // 2
-        assert values[subset][found[1]] == pytest.approx(value, rel=1e-12, abs=1e-15)
-        assert both[subset][found[1]] == values[subset][found[1]]
-        assert both[subset][half + found[1]] == pytest.approx(win, rel=1e-12, abs=1e-15)
+        of_value, of_both = values[subset], both[subset]
+        (found,) = plain.by_lead(row, lambda first, last, of=of_value: of[first:last])[lead]  # type: ignore[misc]
+        again, won = wins.by_lead(row, lambda first, last, of=of_both: of[first:last])[lead]  # type: ignore[misc]
+        assert found == again == pytest.approx(value, rel=1e-12, abs=1e-15)
+        assert won == pytest.approx(win, rel=1e-12, abs=1e-15)
     assert n_decided > 0
 
 
@@ -112,13 +109,15 @@ def test_leads_that_are_stored_suffice() -> None:
     """However far a lead can go, it has an entry until it is decided: entries of neighbouring sets join up."""
     problem = Race(load_rules("yacht"))
     subsets = problem.partition(0).members(problem.partition(0).classes[5])[::97]
-    lowest, highest = problem.leads(subsets)
     one, two = subsets & 4095, subsets >> 12
+    side = problem.sides[0]
+    lowest, length = problem.leads(side.first[one], side.first[two])
+    highest = lowest + length - 1
     assert (lowest <= 0).all()
     assert (highest >= 0).all()
-    assert (highest <= problem.most[two]).all()
-    assert (highest <= problem.scored[one]).all()
-    assert (problem.sizes(subsets) == highest - lowest + 1).all()
+    assert (highest <= side.most[two]).all()
+    assert (highest <= side.scored[one]).all()
+    assert (problem.sizes(subsets) == length).all()
     assert problem.sizes(np.array([(1 << 24) - 1])).tolist() == [1]
 
 
@@ -152,7 +151,7 @@ def test_table(tmp_path: Path) -> None:
     problem = Race(parse_rules(SMALL["plain"], "plain"))
     compute(tmp_path / "race", problem, 0b1001)
     table = race_table(tmp_path / "race")
-    assert table.opening() == [everything[0]]
+    assert table.opening() == (everything[0],)
     verdict = table.verify()
     assert verdict.complaints == ()
     assert verdict.n_judged == len(table.store.partition.classes) - 1  # nothing is to be judged when the game is over
@@ -226,8 +225,8 @@ def test_a_stranger_finds_every_row(text: str, tmp_path: Path) -> None:
             rows = [(q * at["anchors_1"][line] + mine) * at["anchors_2"][line] + theirs for q in range(2)]
             for i, lead in enumerate(range(at["lowest"][line], at["lowest"][line] + length)):
                 found = [float(values[first + int(row) * length + i]) for row in rows]
-                if n_found % 97 == 0 and lead in leads(problem.anchors, mover, other):
-                    assert found == table.values(mover, other, lead)
+                if n_found % 97 == 0 and lead in leads((problem.anchors, mover), (problem.anchors, other)):
+                    assert tuple(found) == table.values(mover, other, lead)
                 n_found += 1
 
 
@@ -241,7 +240,7 @@ def test_asking(tmp_path: Path) -> None:
     flags = ["--store", tmp_path, "--used", "pairs", "--lead", "8"]
     found = json.loads(command("value", *flags, "--json").stdout)
     assert (found["used"], found["other_used"], found["lead"]) == (["pairs"], [], 8)
-    assert [found["value"], found["win"]] == race_table(tmp_path).values(one, two, 8)
+    assert (found["value"], found["win"]) == race_table(tmp_path).values(one, two, 8)
     value, win = reference.race(rules)((0b101, 0, False), (0b111, 0, False), 8)
     assert (found["value"], found["win"]) == pytest.approx((value, win), rel=1e-12)
     shown = command("value", *flags).stdout
@@ -285,47 +284,66 @@ def test_refusals() -> None:
     """States that do not come about in turn order have no value."""
     problem = Race(parse_rules(SMALL["plain"], "plain"))
     with pytest.raises(UsageError, match="the second player has used as many boxes as the first, or one less"):
-        problem.entry(Anchor(0b111, 0, False), Anchor(0b011, 0, False), 0)
-    with pytest.raises(UsageError, match="lead: the row here has 0 to 0, found 4"):
-        problem.entry(Anchor(0b111, 0, False), Anchor(0b111, 0, False), 4)
-    assert problem.entry(Anchor(0b001, 0, False), Anchor(0b001, 0, False), 100) == 1.0
-    assert problem.entry(Anchor(0b001, 0, False), Anchor(0b001, 0, False), -100) == 0.0
+        problem.row(Anchor(0b111, 0, False), Anchor(0b011, 0, False))
+    row = problem.row(Anchor(0b111, 0, False), Anchor(0b111, 0, False))
+    assert (row.lowest, row.length) == (0, 1)
 
 
 def test_bad_arguments() -> None:
     """Arrays of the wrong size never reach the kernel."""
     problem = Race(parse_rules(TWO_BOXES, "test"))
     turn = Turn(compile_moves(problem.rules))
-    kernel = Kernel(turn, problem.anchors, problem.most, problem.scored)
+    place, zero = np.arange(4), np.zeros(4, np.int32)
+    most, scored = problem.sides[0].most, problem.sides[0].scored
+    side = Side(turn, problem.anchors, place, most, zero, scored)
+    kernel = Kernel(side, side)
     partition = problem.partition(0)
     block = {}
-    for cls in partition.classes[:2]:
+    for cls in partition.classes[:3]:
         starts = partition.starts(cls)
         block[cls] = (partition.members(cls), starts, np.zeros(starts[-1]))
-    (nothing, first), none = block.values(), [None] * 4
+    (nothing, first, second), none = block.values(), [None] * 4
     below: list[Any] = [None, None, nothing, nothing]
     kernel.solve(*first, below)
-    other = np.array([0b0001])
+    mixed = np.sort(np.append(first[0], second[0]))
+    mixed_starts = np.append(0, np.cumsum(problem.sizes(mixed)))
     wrong: list[tuple[Any, str]] = [
         ((first[0][::-1].copy(), *first[1:], below), "subsets: expected rising sets"),
-        ((first[0] + 16, *first[1:], below), "subsets: expected rising sets"),
-        ((other, first[1][:2], first[2], below), "as many free categories for both, or one more for the second"),
-        ((first[0], first[1] + 1, first[2], below), "starts: expected the sets end to end"),
+        ((first[0] + 16, *first[1:], below), "subsets: expected sets of both players"),
+        ((-first[0], *first[1:], below), "subsets: expected sets of both players"),
+        ((np.array([0b0001]), first[1][:2], first[2], below), "as many free categories for both, or one more"),
+        ((first[0], first[1] + 1, first[2], below), "out: expected the sets end to end"),
         ((first[0], first[1], first[2][1:], below), "out: expected shape"),
+        ((mixed, mixed_starts, np.zeros(mixed_starts[-1]), [first] * 4), "subsets: expected the same player to move"),
         (
             (*first, [None, None, (nothing[0], nothing[1] + 1, nothing[2]), nothing]),
             r"below\[2\]: expected the sets end",
         ),
         ((*first, [None, None, nothing, (*nothing[:2], nothing[2][:0])]), r"below\[3\]: expected shape"),
-        ((*first, none), "below: expected every set that a play leads to"),
+        ((*first, none), "below, places: expected every set and every anchor that a play leads to"),
     ]
     for arguments, complaint in wrong:
         with pytest.raises(KernelArgumentError, match=complaint):
             kernel.solve(*arguments)
+    # Without the anchor at which the first box alone is free, from which the first player comes to the others.
+    other = Kernel(Side(turn, problem.anchors, place[[0, 2, 3]], *(x[[0, 2, 3]] for x in (most, zero, scored))), side)
+    before, after = np.array([0b1111]), np.array([0b1101, 0b1110])
+    starts, starts_after = (np.append(0, np.cumsum(other.n_values(subsets))) for subsets in (before, after))
+    there = (after, starts_after, np.zeros(starts_after[-1]))
+    with pytest.raises(KernelArgumentError, match="below, places: expected every set and every anchor"):
+        other.solve(before, starts, np.zeros(starts[-1]), [there] * 4)
+    with pytest.raises(KernelArgumentError, match="quantities: expected 1 or 2, found 3"):
+        Kernel(side, side, 0, 3)
     for arguments, complaint in (
-        ((turn, problem.anchors, problem.most, problem.scored, 3), "quantities: expected 1 or 2, found 3"),
-        ((turn, problem.anchors, problem.most - 1, problem.scored), "most, scored: expected none below 0"),
-        ((turn, problem.anchors, problem.most[1:], problem.scored), "most: expected shape"),
+        ((place[::-1].copy(), most, zero, scored), "places: expected places in increasing order"),
+        ((place + 1, most, zero, scored), "places: expected places in increasing order"),
+        ((place[:0], most[:0], zero[:0], zero[:0]), "places: expected places in increasing order"),
+        ((place, most + 1, zero, scored), "nothing to score where nothing is free"),
+        ((place, most, zero - 1, scored), "most, least, scored: expected none below 0"),
+        ((place, most[1:], zero, scored), "most: expected shape"),
     ):
         with pytest.raises(KernelArgumentError, match=complaint):
-            Kernel(*arguments)
+            Side(turn, problem.anchors, *arguments)
+    for start in (-1, 4):
+        with pytest.raises(KernelArgumentError, match="start: expected 0 to 3, found"):
+            reach(turn, problem.anchors, start)

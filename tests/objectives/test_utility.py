@@ -1,5 +1,6 @@
 """Any goal for one player: small games against the judge, and goals that other tables know the value of."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -17,7 +18,7 @@ from yahtzee_cluster.game.possible_scores import scores_so_far
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.objectives.expected import solve_expected
-from yahtzee_cluster.objectives.utility import Utility, worth_of
+from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.duel import duel
 from yahtzee_cluster.play.strategies import BestMean, parse_strategy
 from yahtzee_cluster.tables import open_table
@@ -30,19 +31,13 @@ def solved(rules: Rules, goal: str, path: Path) -> Table:
     return open_table(path)
 
 
-def test_the_opponent_s_highest_score_counts() -> None:
-    """The highest score that opponents can have ties with opponents who have it, and beats all others."""
-    curve = np.array([1.0, 0.5, 0.25])  # of at least 0, 1 and 2 points
-    assert worth_of("beat:1", curve, 3).tolist() == [0.25, 0.625, 0.875]
-    assert worth_of("beat-all:1", curve, 3).tolist() == [0.0, 0.5, 0.75]
-    assert worth_of("beat:2", curve, 3).tolist() == [0.125, 0.40625, 0.78125]
-    assert worth_of("beat:1", curve, 5).tolist() == [0.25, 0.625, 0.875, 1.0, 1.0]
-
-
 @pytest.mark.parametrize(
     ("name", "goal"),
     [(name, "odd") for name in sorted(SMALL)]
-    + [("exact", goal) for goal in ("beat:1", "beat-all:2", "power:0.5", "reach:9")],
+    + [
+        ("exact", goal)
+        for goal in ("win:expected", "win-outright:2*expected", "win:expected+8", "best-of:3", "power:0.5", "reach:9")
+    ],
 )
 def test_utilities_are_the_judge_s(name: str, goal: str, tmp_path: Path) -> None:
     """From every sampled state and score, the worth is what trying out everything finds; more may be worth less."""
@@ -104,16 +99,6 @@ def test_best_replies(tmp_path: Path) -> None:
     assert play_by(tables["reach:17"]).curve[17] == pytest.approx(tables["reach:17"].worth(start, 0), rel=1e-12)
 
 
-def test_worth_of_scores() -> None:
-    """What is beaten, and by how many, is counted right: against two with the same die, by hand."""
-    curve = np.array([1.0, 1.0, 0.5])  # one point or two, equally likely
-    assert worth_of("beat:1", curve, 4).tolist() == [0.0, 0.25, 0.75, 1.0]
-    assert worth_of("beat-all:1", curve, 4).tolist() == [0.0, 0.0, 0.5, 1.0]
-    assert worth_of("beat:2", curve, 4).tolist() == [0.0, 0.125, 0.625, 1.0]
-    assert worth_of("reach:2", None, 4).tolist() == [0.0, 0.0, 1.0, 1.0]
-    assert worth_of("power:2", None, 4).tolist() == [0.0, 1.0, 4.0, 9.0]
-
-
 def test_opponents_and_worth_of_one_s_own(tmp_path: Path) -> None:
     """A best reply may be to any strategy that looks at nobody, and scores may be worth whatever a file says."""
     rules, file = parse_rules(SMALL["free"], "free"), tmp_path / "free.toml"
@@ -127,7 +112,10 @@ def test_opponents_and_worth_of_one_s_own(tmp_path: Path) -> None:
     value = duel(strategies)[0].value
     assert value == pytest.approx(reply.worth(start, 0), rel=1e-12)
     assert value > duel([BestMean(), strategies[1]])[0].value
-    assert strategies[0].words == "beat:1 against power:3"
+    assert strategies[0].words == "a win against an opponent with the strategy power:3, a tie counted half"
+    assert reply.goal == "beat:1 against power:3"
+    same = Job(rules=str(file), objective="utility", goal=f"win:{daring.path}")
+    assert (same.problem().identity, same.label) == (job.problem().identity, job.label)
     assert job.about["against"] == "daring"
     (tmp_path / "worth.txt").write_text("0 0\n0,0.5\n" + "1 " * 5)
     (tmp_path / "job.toml").write_text('objective = "utility"\ngoal = "worth:worth.txt"\nrules = "free.toml"\n')
@@ -139,6 +127,46 @@ def test_opponents_and_worth_of_one_s_own(tmp_path: Path) -> None:
     assert set(problem.worth[4:]) == {1.0}
     with pytest.raises(UsageError, match="all have to play the same game"):
         Job(rules="yacht", objective="utility", goal="beat:1", against=str(daring.path)).problem()
+
+
+@pytest.mark.parametrize(
+    ("goal", "older", "digest"),
+    [
+        ("win:expected", "beat:1", "945e547f846f0e606fe36eac53efb05f3562d2bff0976fe0fdc8fac0b67d4779"),
+        ("win:3*expected", "beat:3", "6516a67c11720e5566d495950cf24d88c19c695766619feaab143544b3846663"),
+        (
+            "win-outright:expected+expected",
+            "beat-all:2",
+            "03771d877c8707cae67ae25b75d84e688ff1e9ac47bb3d6d90681ab1a61a0f7d",
+        ),
+        ("power:0.50", "power:0.5", "e856f9ebbf4aa67b057a0774a19fb7f1fa722406101423fc53810af3d2686ee7"),
+    ],
+)
+def test_tables_keep_their_names(goal: str, older: str, digest: str) -> None:
+    """However a goal is written, its table is the one that was made before goals had this grammar, worth by worth."""
+    jobs = [Job(rules="yacht", objective="utility", goal=text) for text in (goal, older)]
+    for job in jobs:
+        identity = job.problem().identity
+        assert (identity["goal"], job.label) == (older, f"yacht-utility-{older}")
+        assert hashlib.sha256(json.dumps(identity).encode()).hexdigest() == digest
+
+
+def test_opponents_in_files_beside_a_job(tmp_path: Path) -> None:
+    """A distribution that a job file names is looked for beside it; its table is named after the file alone."""
+    (tmp_path / "scores.txt").write_text("0 0.25 0.75")
+    (tmp_path / "job.toml").write_text(
+        'objective = "utility"\nrules = "yacht"\ngoal = "win-outright:file:scores.txt+2"\n'
+    )
+    job = Job.read(str(tmp_path / "job.toml"))
+    problem = job.problem()
+    assert isinstance(problem, Utility)
+    assert (problem.goal, job.about["against"], problem.worth[:4]) == (
+        "win-outright:file:scores.txt+2",
+        None,
+        (0, 0, 0, 1),
+    )
+    with pytest.raises(UsageError, match="against: goes with beat:K and beat-all:K; other goals name opponents"):
+        job.overridden({"against": "expected"}).problem()
 
 
 @pytest.mark.program
@@ -205,26 +233,39 @@ def test_refusals(tmp_path: Path) -> None:
     digits.write_text("1_0 2")
     os.mkfifo(pipe)
     for more, complaint in (
-        ([], "goal: say what a final score is worth: reach:N, beat:K, beat-all:K, power:P or worth:FILE"),
-        (["--goal", "win"], "power:P with P up to 100, or worth:FILE, found 'win'"),
-        (["--goal", "beat:0"], "goal: expected reach:N"),
-        (["--goal", "beat:1000001"], "goal: expected reach:N, beat:K or beat-all:K with K up to 1000"),
-        (["--goal", "reach:"], "goal: expected reach:N"),
+        ([], "goal: say what to play for, as in --goal reach:250 or --goal win:expected"),
+        (
+            ["--goal", "win"],
+            "goal: expected opponents, joined by +, each a final score, expected, DIR, DIR:N, file:FILE or",
+        ),
+        (["--goal", "beat:0"], "goal: expected win:K*expected to win against K opponents, or above:N for more than N"),
+        (["--goal", "beat:1000001"], "goal: expected at most 1000 opponents, found 1000001"),
+        (
+            ["--goal", "quantile:0.5"],
+            "goal: quantile:0.5 is no utility of the final score; it takes the chances of all",
+        ),
         (["--goal", "reach:²"], "goal: expected reach:N"),
-        (["--goal", "reach:9", "--against", "expected"], "against: only goals beat:K and beat-all:K have opponents"),
+        (["--goal", "reach:9", "--against", "expected"], "against: goes with beat:K and beat-all:K; other goals name"),
+        (["--goal", "win:9", "--against", "expected"], "other goals name opponents, as in win:expected"),
+        (["--against", "expected"], "against: goes with beat:K and beat-all:K"),
+        (["--goal", "win:nowhere"], "nowhere: holds no table"),
+        (["--goal", "win:9+chance"], "the best chance to win depends on the other players"),
+        (
+            ["--goal", f"win:file:{words}"],
+            "words: expected numbers with blanks, commas or line ends between, found 'three'",
+        ),
+        (["--goal", "worth:words", "--job", "beat-one"], "words: cannot be read: No such file or directory"),
         (["--goal", "beat:1", "--against", "nowhere"], "nowhere: holds no table"),
         (["--goal", "beat:1", "--against", "chance"], "the best chance to win depends on the other players"),
         (["--goal", "worth:/"], "/: cannot be read: Is a directory"),
         (["--goal", "worth:/none"], "/none: cannot be read: No such file or directory"),
         (["--goal", f"worth:{empty}"], "expected 1 to 304 numbers, for the final scores from 0 on, found 0"),
-        (["--goal", f"worth:{words}"], "expected numbers with blanks, commas or line ends between: could not"),
-        (["--goal", f"worth:{digits}"], "line ends between: '1_0' is no number"),
+        (["--goal", f"worth:{words}"], "expected numbers with blanks, commas or line ends between, found 'three'"),
+        (["--goal", f"worth:{digits}"], "line ends between, found '1_0'"),
         (["--goal", f"worth:{pipe}"], "pipe: is a pipe; expected a file"),
-        (["--goal", "worth"], "goal: expected reach:N"),
-        (["--goal", "power:1_0"], "goal: expected reach:N"),
-        (["--goal", "beat:1", "--against", ""], "no strategy ''; expected expected, chance, a directory, or DIR:N"),
-        (["--goal", "power:-1"], "goal: expected reach:N"),
-        (["--goal", "power:nan"], "goal: expected reach:N"),
+        (["--goal", "worth"], "goal: expected worth:FILE, found 'worth'"),
+        (["--goal", "beat:1", "--against", ""], "goal: expected opponents, joined by +, each a final score"),
+        (["--goal", "power:-1"], "goal: expected power:P with a number above 0 and up to 100, found 'power:-1'"),
         (["--goal", "power:100", "--rules", "yahtzee"], "goal: expected every final score to be worth -1e+300 to"),
         (["--goal", "reach:1", "--target", "9"], "target: utility has none; leave it out"),
         (["--goal", "reach:1", "--G", "aces,yacht,aces"], "G: aces is named twice"),

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -27,8 +28,11 @@ from yahtzee_cluster.game.rule_files import load_rules, parse_rules, preset_name
 from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.uppers import Decider
-from yahtzee_cluster.play.advice import Adviser, Goal, Position
-from yahtzee_cluster.play.conversation import HELP, Conversation, answer, listing, parse_goal
+from yahtzee_cluster.objectives.goals import MEAN, Goal
+from yahtzee_cluster.play.advice import Adviser
+from yahtzee_cluster.play.conversation import HELP, Conversation, answer, goal_said
+from yahtzee_cluster.play.position import Position
+from yahtzee_cluster.play.wording import listing
 
 
 @cache
@@ -180,8 +184,8 @@ def test_bad_boxes(text: str, complaint: str) -> None:
         find_box(text, load_rules("yahtzee"))
 
 
-def conversation(known: Adviser, reach: int | None = None) -> Conversation:
-    return Conversation(known, Position(Anchor(known.rules.all_free, 0, False)), Goal(reach))
+def conversation(known: Adviser, goal: Goal = MEAN) -> Conversation:
+    return Conversation(known, Position(Anchor(known.rules.all_free, 0, False)), goal)
 
 
 def talk(*lines: str, known: Adviser | None = None) -> list[str]:
@@ -194,7 +198,7 @@ def test_a_whole_game() -> None:
     plays = [("11111", "yahtzee", 50), ("33344", "fh", 25), ("11111", "aces", 105), ("22222", "2", 110)]
     plays += [("33333", "3s", 115), ("44444", "4", 120), ("55555", "5", 125 + 35), ("66666", "6", 130)]
     plays += [("12345", "ls", 40), ("12346", "ss", 30), ("66655", "3k", 28), ("66661", "4k", 25), ("66666", "ch", 130)]
-    conversation = Conversation(adviser("yahtzee"), Position(Anchor(8191, 0, False)), Goal())
+    conversation = Conversation(adviser("yahtzee"), Position(Anchor(8191, 0, False)), MEAN)
     total = 0
     for number, (dice, box, points) in enumerate(plays, start=1):
         assert conversation.prompt == f"turn {number}, roll 1> "
@@ -220,10 +224,10 @@ def test_a_whole_game() -> None:
 
 def test_what_makes_no_sense_changes_nothing() -> None:
     """Every word that cannot be followed is answered with a reason, and the game stands as before."""
-    answers = talk("fh", "goal win", "goal beat 200", "goal reach x", "222222", "zz", "66666", "undo", "?", "card", "")
+    answers = talk("fh", "goal win", "goal reach x", "goal table", "222222", "zz", "66666", "undo", "?", "card", "")
     for said, expected in zip(
         answers,
-        ["no dice are on the table yet", "goal: expected `expected`, `beat N` or `reach N`", "needs a table", "goal: ",
+        ["no dice are on the table yet", "goal: expected opponents", "goal: expected reach:N", "goal: there is",
          "dice: expected 5 faces", "box: no box 'zz'", "keep all dice", "Playing for the highest", "undo", "free: aces",
          "254.5896 expected"],
         strict=True,
@@ -240,14 +244,14 @@ def test_forced_boxes() -> None:
 
 
 def test_goals(tmp_path: Path) -> None:
-    """To beat a score is to reach one more; a goal beyond the table is refused."""
-    assert (parse_goal("beat 250"), parse_goal("reach 250"), parse_goal("expected")) == (Goal(251), Goal(250), Goal())
+    """To beat a score is to reach one more; a goal beyond the table is solved from the position."""
+    assert [*map(str, map(goal_said, ("beat 250", "reach 250", "expected")))] == ["above:250", "reach:250", "mean"]
     table = computed(SMALL["plain"], tmp_path / "table")
     answers = talk("goal beat 20", "22256", "goal reach 61", known=Adviser(table.rules, table))
     value = table.value(Anchor(table.rules.all_free, 0, False), 21)
-    assert f"Playing for at least 21 points: {100 * value:.6g} % of reaching it" in answers[0]
+    assert f"Playing for more than 20 points: {100 * value:.6g} % of reaching it" in answers[0]
     assert answers[1].splitlines()[0].split() == ["goal", "cost"]
-    assert "61 points are still needed, and this table goes up to 60" in answers[2]
+    assert answers[2].splitlines()[0].split() == ["goal", "cost"]
 
 
 # --------------------------------------------------------------------------------------------- from the shell
@@ -262,7 +266,7 @@ def test_one_shot() -> None:
     assert set(keeps) == set(reference.keeps((2, 2, 2, 5, 6)))
     assert keeps[0] == (2, 2, 2)
     expected = adviser("yahtzee").advise(Position(Anchor(8191 ^ 1 ^ 256, 3, False), (2, 2, 2, 5, 6), 2, 28))
-    assert [move["expected"] for move in found["moves"]] == [one.expected for one in expected]
+    assert [move["mean"] for move in found["moves"]] == [one.expected for one in expected]
     assert run(*flags, "--score-so-far", "28").stdout == listing(expected) + "\n"
     boxes = json.loads(run("--dice", "22256", "--rolls-left", "0", "--json").stdout)["moves"]
     assert {move["category"] for move in boxes} == {box.name for box in load_rules("yahtzee").categories}
@@ -273,11 +277,11 @@ def test_beat(tmp_path: Path) -> None:
     table = computed(SMALL["free"], tmp_path / "table")
     flags = ["--store", table.path, "--dice", "11256", "--rolls-left", "1", "--score-so-far", "0", "--json"]
     found = json.loads(run(*flags, "--beat", "10").stdout)
-    assert found["reach"] == 11
-    assert found == json.loads(run(*flags, "--reach", "11").stdout)
-    assert found["moves"][0]["p"] >= found["moves"][-1]["p"]
-    assert "expected" not in found["moves"][0]  # a table of probabilities does not know it
-    assert "p" not in json.loads(run(*flags).stdout)["moves"][0]
+    assert (found["goal"], found["source"]) == ("above:10", "table")
+    assert found == json.loads(run(*flags, "--reach", "11").stdout) | {"goal": "above:10"}
+    assert 1 >= found["moves"][0]["value"] > found["moves"][-1]["value"]
+    assert found["moves"][0]["mean"] is None  # a table of probabilities does not know it
+    assert json.loads(run(*flags).stdout)["moves"][0]["mean"] > 1
 
 
 def test_expected_score_of_who_plays_for_a_score(tmp_path: Path) -> None:
@@ -307,7 +311,7 @@ def test_names_that_look_like_something_else() -> None:
 def test_a_damaged_table_changes_nothing(tmp_path: Path) -> None:
     """Where the table cannot be read, nothing that was said has happened."""
     table = computed(SMALL["free"], tmp_path / "table")
-    talking = conversation(Adviser(table.rules, table), 20)
+    talking = conversation(Adviser(table.rules, table), Goal("reach", 20))
     for roll in ("11223", "11223", "11223"):
         talking.hear(roll)
     for cls in table.store.partition.classes:
@@ -397,7 +401,6 @@ def test_lines() -> None:
         (["--used", "aces", "--upper", "6"], "cannot bring an upper total of 6"),
         (["--used", "aces"], "upper: say how many points the used upper categories hold"),
         (["--chip"], "chip: the Yahtzee box is not used"),
-        (["--dice", "12345"], "rolls left: say how often the dice may still be rolled"),
         (["--dice", "12345", "--rolls-left", "3"], "--rolls-left: invalid choice: 3"),
         (
             ["--used", "aces", "--upper", "3", "--score-so-far", "2"],
@@ -418,10 +421,9 @@ def test_lines() -> None:
         (["--lines", "--used", ""], "leave out --used"),
         (["--used", "aces,,deuces", "--upper", "3"], "used: no category ''; there are aces"),
         (["--used", "full-house", "--score-so-far", "3"], "score so far: no game has 3 points here; the nearest are 0"),
-        (
-            ["--beat", "200", "--dice", "12345", "--rolls-left", "1"],
-            "needs a table of maxprob or scores: name one with",
-        ),
+        (["--beat", "200", "--dice", "12345", "--cache", "1MB"], "cache: solving this from here takes"),
+        (["--beat", "200", "--dice", "12345", "--threads", "0"], "threads: expected at least one"),
+        (["--goal", "win", "--dice", "12345"], "goal: expected opponents"),
         (["--beat", "200", "--goal", "expected"], "not allowed with argument"),
         (["--store", "nowhere"], "nowhere: holds no table"),
         (["--rules", "poker"], "no such rule set or file"),
@@ -447,8 +449,12 @@ def test_at_a_terminal() -> None:
         seen = b""
         while b"roll 1> " not in seen:
             seen += os.read(ours, 65536)
-        it.send_signal(signal.SIGINT)
-        end = os.read(ours, 65536)
+        end = b""
+        for _ in range(60):  # readline does not notice a signal between its prompt and its first look at the keyboard
+            it.send_signal(signal.SIGINT)
+            if select.select([ours], [], [], 1)[0]:
+                end = os.read(ours, 65536)
+                break
         assert it.wait(60) == 130
     os.close(ours)
     assert b"\n" in end

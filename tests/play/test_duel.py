@@ -262,13 +262,14 @@ def test_duel_at_the_shell(tmp_path: Path) -> None:
     rules = small("free")
     compute(tmp_path / "beat", utility(rules, "beat:1"), 0b11)
     beat = open_table(tmp_path / "beat")
+    reply = "a win against an opponent who plays for the highest expected score, a tie counted half"
     found = json.loads(command("duel", beat.path, "expected", "--json").stdout)
     one, other = found["players"]
     assert one["value"] == pytest.approx(beat.worth(Anchor(rules.all_free, 0, False), 0), rel=1e-12)
-    assert (found["games"], one["interval"], one["strategy"]) == (None, [one["value"]] * 2, "beat:1")
+    assert (found["games"], one["interval"], one["strategy"]) == (None, [one["value"]] * 2, reply)
     assert other["value"] == pytest.approx(1 - one["value"], rel=1e-12)
     shown = command("duel", beat.path, "expected").stdout.splitlines()
-    assert [len(shown), shown[1].split()[-1], shown[2].split()[-2:]] == [3, "beat:1", ["expected", "score"]]
+    assert [len(shown), shown[1].endswith(f"  {reply}"), shown[2].split()[-2:]] == [3, True, ["expected", "score"]]
     thrown = json.loads(command("duel", "chance", beat.path, "expected", "--json", "--games", "500").stdout)
     assert (thrown["games"], thrown["seed"], len(thrown["players"])) == (500, 1, 3)
     assert sum(player["value"] for player in thrown["players"]) == pytest.approx(1)

@@ -12,7 +12,8 @@ from small_games import SMALL
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Anchor
-from yahtzee_cluster.play.advice import Adviser, Goal, Position
+from yahtzee_cluster.play.advice import Adviser
+from yahtzee_cluster.play.position import Position
 
 YAHTZEE = Adviser(load_rules("yahtzee"))
 
@@ -42,11 +43,10 @@ def test_dice_in_any_order() -> None:
         (lambda start: Position(start, (1, 2, 3, 4, 5), 1.0), "rolls left: expected 0"),  # type: ignore[arg-type]
         (lambda start: Position(start, rolls_left=1), "rolls left: expected 3 without dice, found 1"),
         (lambda start: Position(start, score=-1), "score so far: expected a whole number from 0 to 1000000, found -1"),
-        (lambda _: Goal(-1), "reach: expected a score to play for, and nothing beside it, found -1"),
-        (lambda _: Goal(250, "beat:1"), "reach: expected a score to play for, and nothing beside it, found 250"),
+        (lambda start: YAHTZEE.advise(Position(start), -1), "goal: expected reach:N with a whole number"),
         (lambda _: YAHTZEE.advise(Position(Anchor(8190, 6, False))), "cannot bring an upper total of 6"),
         (lambda _: YAHTZEE.advise(Position(Anchor(8191, 0, True))), "no such scorecard"),
-        (lambda start: YAHTZEE.advise(Position(start), Goal(utility="beat:1")), "goal: 'beat:1' takes a table"),
+        (lambda start: YAHTZEE.advise(Position(start), "beat:1"), "goal: expected win:K*expected"),
         (lambda _: YAHTZEE.check(Position(Anchor(8190, 3, False))), "no game has 0 points here; the least is 3"),
         (lambda start: YAHTZEE.score(start, (1, 1, 1, 1), 0), "dice: expected 5 faces"),
         (lambda start: YAHTZEE.score(start, (1, 1, 1, 1, 1), 13), "box: expected 0 to 12, found 13"),

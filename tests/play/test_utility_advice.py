@@ -8,17 +8,18 @@ from random import Random
 import pytest
 from launch import command, compute, computed
 from positions import judged, rest_of, somewhere
-from small_games import SMALL
+from small_games import SMALL, utility
 
-from yahtzee_cluster.analysis.forward import play_for_mean
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.dice import ROLLS
 from yahtzee_cluster.game.rule_files import parse_rules
 from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.race import Race
-from yahtzee_cluster.objectives.utility import Utility, worth_of
-from yahtzee_cluster.play.advice import Adviser, Position
-from yahtzee_cluster.play.conversation import Conversation, answer, listing
+from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.play.advice import Adviser
+from yahtzee_cluster.play.conversation import Conversation, answer
+from yahtzee_cluster.play.position import Position
+from yahtzee_cluster.play.wording import listing
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.table import Table
 
@@ -36,11 +37,8 @@ def talk(adviser: Adviser, *lines: str) -> list[str]:
 def with_utility(name: str, goal: str, path: Path) -> Table:
     """A table of some utility of a small game; "odd" stands for scores worth this or that, more of them maybe less."""
     rules = parse_rules(SMALL[name], name)
-    n_scores = Utility.count_scores(rules)
-    worth = Random(goal).choices(range(-9, 10), k=n_scores)
-    if goal != "odd":
-        worth = worth_of(goal, play_for_mean(rules).curve, n_scores).tolist()
-    compute(path, Utility(rules, goal, tuple(map(float, worth))), 0b11)
+    worth = Random(goal).choices(range(-9, 10), k=Utility.count_scores(rules))
+    compute(path, Utility(rules, goal, tuple(map(float, worth))) if goal == "odd" else utility(rules, goal), 0b11)
     return open_table(path)
 
 
@@ -81,9 +79,9 @@ def test_a_table_of_some_utility_is_played_by(tmp_path: Path) -> None:
     table = with_utility("free", "beat:1", tmp_path)
     start = table.worth(Anchor(0b1111, 0, False), 0)
     store = ["--store", table.path]
-    assert json.loads(advise(*store, "--json").stdout)["goal"] == "beat:1"
-    assert json.loads(advise(*store, "--json").stdout)["moves"][0]["p"] == pytest.approx(start, rel=1e-12)
-    assert f"Playing for beat:1: {100 * start:.6g} % to win, a tie counted half." in advise(*store).stdout
+    assert json.loads(advise(*store, "--json").stdout)["goal"] == "win:expected"
+    assert json.loads(advise(*store, "--json").stdout)["value"] == pytest.approx(start, rel=1e-12)
+    assert f"a tie counted half: {100 * start:.6g} % to win." in advise(*store).stdout
     asked = ["--used", "house", "--score-so-far", "5", "--dice", "1,2,2,5,6", "--rolls-left", "1"]
     position = Position(Anchor(0b1011, 0, False), (1, 2, 2, 5, 6), 1, 5)
     small = Adviser(table.rules, table)
@@ -98,11 +96,11 @@ def test_a_table_of_some_utility_is_played_by(tmp_path: Path) -> None:
     assert advise(*store, *asked, "--goal", "expected").stdout == listing(mean) + "\n"
     answers = talk(small, "goal expected", "goal table", "goal beat 9")
     assert "Playing for the highest expected score" in answers[0]
-    assert "Playing for beat:1" in answers[1]
-    assert "to beat or to reach a score takes a table of maxprob or scores" in answers[2]
+    assert "Playing for a win against an opponent who plays for the highest expected score" in answers[1]
+    assert "Playing for more than 9 points: " in answers[2]
     assert "there is no table of some utility" in talk(Adviser(table.rules), "goal table")[0]
     outright = Adviser(table.rules, with_utility("free", "beat-all:2", tmp_path / "outright"))
-    assert talk(outright, "goal table")[0].endswith(" % to win, a tie counted as lost.")
+    assert talk(outright, "goal table")[0].endswith(" % to win.")
     daring = Adviser(table.rules, with_utility("free", "power:2", tmp_path / "daring"))
     assert listing(daring.advise(position)).split()[:2] == ["worth", "cost"]
 
@@ -120,14 +118,6 @@ def test_tables_that_cannot_advise(tmp_path: Path) -> None:
         ("approx", [], "approx: holds approx; advice takes a table of maxprob, scores or some utility"),
         ("approx", ["--beat", "9"], "approx: holds approx; advice takes a table of maxprob, scores or some utility"),
         ("approx", ["--lines"], "approx: holds approx; advice takes a table of maxprob, scores or some utility"),
-        ("distribution", ["--beat", "9"], "holds distribution; to beat or to reach a score takes a table of maxprob"),
-        (
-            "expected",
-            ["--reach", "9"],
-            "holds expected; to beat or to reach a score takes a table of maxprob or scores",
-        ),
-        ("utility", ["--reach", "9"], "holds utility; to beat or to reach a score takes a table of maxprob or scores"),
-        ("utility", ["--beat", "9"], "holds utility; to beat or to reach a score takes a table of maxprob or scores"),
         (
             "maxprob",
             ["--lines"],

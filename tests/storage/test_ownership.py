@@ -13,14 +13,13 @@ from typing import IO, Any
 
 import pytest
 from launch import compute
-from small_games import SMALL
+from small_games import SMALL, utility
 from stored import ALL, LISTED, class_with, complete
 from toy import Listed
 
 from yahtzee_cluster.game.rule_files import parse_rules
 from yahtzee_cluster.objectives import OBJECTIVES
 from yahtzee_cluster.objectives.scorecards import Scorecards
-from yahtzee_cluster.objectives.utility import Utility, worth_of
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.errors import DamagedError, ReplacedError, StoreError, StoreRefusedError
 from yahtzee_cluster.storage.lock import writer
@@ -34,13 +33,6 @@ SYNC, RENAME = os.fsync, os.rename
 # ----------------------------------------------------------------------------------- classes of another table
 
 
-def utility(power: str) -> Utility:
-    """What a small game is worth by a power of its score."""
-    rules = parse_rules(SMALL["plain"], "plain")
-    n_scores = Utility.count_scores(rules)
-    return Utility(rules, f"power:{power}", tuple(worth_of(f"power:{power}", None, n_scores).tolist()))
-
-
 def objective(name: str, toml: str = SMALL["plain"]) -> Scorecards:
     """A table of a small game."""
     problem = OBJECTIVES[name](parse_rules(toml, "plain"), 40)
@@ -48,9 +40,10 @@ def objective(name: str, toml: str = SMALL["plain"]) -> Scorecards:
     return problem
 
 
+PLAIN = parse_rules(SMALL["plain"], "plain")
 EDITED = SMALL["plain"].replace("points = 3", "points = 4")
 PAIRS: dict[str, Callable[[], tuple[Scorecards, Scorecards]]] = {
-    "goals": lambda: (utility("2"), utility("0.5")),
+    "goals": lambda: (utility(PLAIN, "power:2"), utility(PLAIN, "power:0.5")),
     "maxprob and distribution": lambda: (objective("maxprob"), objective("distribution")),
     "maxprob and approx": lambda: (objective("maxprob"), objective("approx")),
     "distribution and maxprob": lambda: (objective("distribution"), objective("maxprob")),

@@ -6,7 +6,7 @@ from random import Random
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.dice import ROLLS, Keep
 from yahtzee_cluster.game.rules import Anchor, Rules
-from yahtzee_cluster.play.advice import Position
+from yahtzee_cluster.play.position import Position
 
 
 def somewhere(rules: Rules, n_free: int, random: Random) -> tuple[Anchor, int]:

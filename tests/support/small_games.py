@@ -1,10 +1,12 @@
 """Rule sets small enough for the reference to solve, as TOML."""
 
+from functools import partial
 from pathlib import Path
 
-from yahtzee_cluster.analysis.forward import play_for_mean
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.objectives.utility import Utility, worth_of
+from yahtzee_cluster.objectives.goals import parse_older
+from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.play.opponents import curve_of
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.race import RaceTable
 
@@ -163,9 +165,9 @@ THREE_ABOVE = """
 
 
 def utility(rules: Rules, goal: str) -> Utility:
-    """The table of a goal; opponents play for the highest expected score."""
-    n_scores = Utility.count_scores(rules)
-    return Utility(rules, goal, tuple(worth_of(goal, play_for_mean(rules).curve, n_scores).tolist()))
+    """The table of a goal, by any name that a job may give it."""
+    worths = parse_older(goal).worths(Utility.count_scores(rules), partial(curve_of, rules=rules))
+    return Utility(rules, goal, tuple(worths.tolist()))
 
 
 def race_table(path: Path) -> RaceTable:

@@ -24,7 +24,8 @@ from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.play.advice import Adviser, Position
+from yahtzee_cluster.play.advice import Adviser
+from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.storage.errors import StoreError
 from yahtzee_cluster.storage.lock import locked
 from yahtzee_cluster.storage.paths import LOCK

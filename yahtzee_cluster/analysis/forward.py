@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -26,6 +27,7 @@ from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
+from yahtzee_cluster.objectives.goals import MEAN, words_of_table
 from yahtzee_cluster.progress import Report, stage
 from yahtzee_cluster.tables.probabilities import StrategyTable
 from yahtzee_cluster.tables.table import Table
@@ -38,6 +40,9 @@ AHEAD = 2
 """The number of steps for each thread that may be under way before their results are added up."""
 
 Values = NDArray[np.float64]
+
+States = Mapping[tuple[Anchor, int], float]
+"""The probabilities of states with equally many free categories, each an anchor and a score so far."""
 
 
 @dataclass(frozen=True)
@@ -108,19 +113,34 @@ class _Seen:
 
 def play_for_mean(rules: Rules, start: Anchor | None = None, threads: int | None = None) -> Played:
     """All games played for the highest mean, from the start or from a state on."""
-    return _Games(solve_expected(rules), None, 0, threads).played(start)
+    return _Games(solve_expected(rules), None, 0, threads).played(_from(rules, start))
 
 
 def play_for(target: int, table: Table, start: Anchor | None = None, threads: int | None = None) -> Played:
     """All games played for a target by a table of scores or approx, from the start or from a state on."""
     strategy = table.for_target(target)
-    return _Games(strategy.problem.expected, strategy, target, threads).played(start)
+    return _Games(strategy.problem.expected, strategy, target, threads).played(_from(table.rules, start))
 
 
 def play_by(table: Table, start: Anchor | None = None, threads: int | None = None) -> Played:
     """All games played for the utility of a table, from the start or from a state on."""
     strategy = table.for_goal()
-    return _Games(strategy.problem.expected, strategy, 0, threads).played(start)
+    return _Games(strategy.problem.expected, strategy, 0, threads).played(_from(table.rules, start))
+
+
+def play_on(
+    states: States, expected: ExpectedTable, table: Table | None = None, target: int = 0, threads: int | None = None
+) -> Played:
+    """All games from some states on: for a target or for the utility of a table, or without one for the mean."""
+    strategy: StrategyTable | UtilityTable | None = None
+    if table:
+        strategy = table.for_target(target) if table.goal is None else table.for_goal()
+    return _Games(expected, strategy, target, threads).played(states)
+
+
+def _from(rules: Rules, start: Anchor | None) -> States:
+    """A state before the first turn, by default that of a whole game."""
+    return {(start or Anchor(rules.all_free, 0, chip=False), 0): 1.0}
 
 
 class _Games:
@@ -141,7 +161,7 @@ class _Games:
         self._threads = threads or len(os.sched_getaffinity(0))
         self._moves = compile_moves(self._rules)
         by_table = None if by_mean else table
-        self._goal = (by_table.goal or f"at least {target} points") if by_table else "the highest expected score"
+        self._goal = words_of_table(by_table.goal or f"reach:{target}") if by_table else MEAN.words
         self._length = 1 + most_scored(self._anchors, self._moves)
         self._offset, self._size = self._anchors.end_to_end(self._length)
         self._kernels: SimpleQueue[Flow] = SimpleQueue()
@@ -156,7 +176,7 @@ class _Games:
 
     def compared(self) -> Comparison:
         """Play all games, and compare every decision."""
-        played = self.played()
+        played = self.played(_from(self._rules, None))
         taken, otherwise, cost = np.moveaxis(self._compared, 2, 0)
         costliest = sorted(np.concatenate(self._costliest).tolist(), key=lambda row: -row[0])[:COSTLIEST]
         return Comparison(played, taken, otherwise, cost, tuple(self._costly(row) for row in costliest if row[0] > 0))
@@ -166,13 +186,15 @@ class _Games:
         names = KEEPS if stage < 2 else [category.name for category in self._rules.categories]
         return Costly(cost, self._anchors.anchor(place), need, stage, ROLLS[roll], names[mine], names[other])
 
-    def played(self, start: Anchor | None = None) -> Played:
-        """Play all games, from the start by default."""
-        start = start or Anchor(self._rules.all_free, 0, chip=False)
-        games = {start.free: np.zeros(self._size[start.free])}
-        games[start.free][self._offset[self._anchors.reachable(start)]] = 1.0
-        sets = np.arange(start.free + 1)
-        self._left = self._total = int(self._size[sets[sets & ~start.free == 0]].sum())
+    def played(self, states: States) -> Played:
+        """Play all games from these states on."""
+        games: dict[int, Values] = {}
+        for (anchor, score), chance in states.items():
+            some = games.setdefault(anchor.free, np.zeros(self._size[anchor.free]))
+            some[self._offset[self._anchors.reachable(anchor)] + score] += chance
+        sets = np.arange(len(self._size))
+        ahead = np.logical_or.reduce([sets & ~free == 0 for free in games])
+        self._left = self._total = int(self._size[ahead].sum())
         with stage(f"games played for {self._goal}") as report, ThreadPoolExecutor(self._threads) as pool:
             while 0 not in games:
                 games = self._turn(games, pool, report)

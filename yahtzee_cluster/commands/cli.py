@@ -22,6 +22,7 @@ VERBS = {
     "rules": "list the rule sets, or print one as TOML",
     "value": "one probability or expected score out of a table",
     "advise": "which dice to keep, and where to score",
+    "probe": "all that is to be known of a position, for any goal",
     "curve": "the probability of every final score, from the start",
     "statistics": "moments of every box under a strategy, and percentiles of the final score",
     "compare": "where playing for a score and for the highest expected score differ",

@@ -14,6 +14,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.expected import std_of
+from yahtzee_cluster.objectives.goals import MEAN, Goal
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.text import short
 
@@ -56,8 +57,8 @@ def run(options: argparse.Namespace) -> str:
         columns = {"names": games.names, "means": games.mean.tolist()}
         columns["variances"] = [None if isnan(variance) else variance for variance in variances]
         return json.dumps(summary | columns | {"percentiles": percentiles, "p": games.curve.tolist()})
-    goal = "the highest expected score" if options.target is None else f"at least {options.target} points"
-    lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal}"]
+    goal = MEAN if options.target is None else Goal("reach", options.target)
+    lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal.words}"]
     lines += [f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")]
     lines += ["", f"{'box or bonus':16} {'mean':>9} {'variance':>12} {'deviation':>10}"]
     for name, average, variance in boxes:

@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> str:
     status: dict[str, Any] = {
         "objective": table.objective,
         "rules": table.rules.name,
+        "from": header.identity["rules"].get("from"),
         "target": header.identity.get("target"),
         "G": header.fixed_names,
         "classes": len(sizes),
@@ -56,7 +57,9 @@ def run(options: argparse.Namespace) -> str:
         return json.dumps(status)
     provenance = status.pop("provenance")
     left_s = status["left_s"]
+    begun = status["from"] or {}
     shown = status | {
+        "from": "; ".join(f"{key} {', '.join(v) if isinstance(v, list) else v}" for key, v in begun.items()) or None,
         "G": ", ".join(status["G"]) or "nothing",
         "share": f"{100 * status['share']:.4g} %",
         "left_s": None if left_s is None else f"{left_s:.0f}",

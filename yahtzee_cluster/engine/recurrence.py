@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -69,6 +70,12 @@ class Block:
         """The entries of `subsets[first:last]`, as a view."""
         starts = self.starts[first : last + 1]
         return Block(self.subsets[first:last], starts - starts[0], self.values[starts[0] : starts[-1]])
+
+    def shares(self, n: int) -> list[Block]:
+        """The block in at most n shares with about as many entries each."""
+        ends = np.linspace(0, self.starts[-1], n + 1)
+        cuts = sorted({0, len(self), *np.searchsorted(self.starts, ends).tolist()})
+        return [self.share(first, last) for first, last in pairwise(cuts)]
 
 
 Below = Sequence[Block | None]

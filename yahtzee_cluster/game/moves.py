@@ -57,6 +57,20 @@ class Moves:
     joker: NDArray[np.uint8]
     """[free, face]: whether five of a kind of this face is a joker."""
 
+    def rows(self, free: int, chip: bool) -> NDArray[np.int64]:
+        """The row of each roll in a state of the scorecard."""
+        rows = np.arange(len(ROLLS))
+        for face, five in enumerate(FIVES):
+            if variant := VARIANTS.index((bool(self.joker[free, face]), chip)):
+                rows[five] = len(ROLLS) + face * (len(VARIANTS) - 1) + variant - 1
+        return rows
+
+    def open_to(self, free: int, chip: bool, roll: int) -> list[int]:
+        """The outcomes between which a roll (an index into ROLLS) may choose, in the order of the categories."""
+        legal = int(self.legal[free, FIVES.index(roll)]) if roll in FIVES else free
+        outcomes = self.outcome_of[self.rows(free, chip)[roll]].tolist()
+        return [outcome for c, outcome in enumerate(outcomes) if legal >> c & 1]
+
     @cached_property
     def columns(self) -> NDArray[np.int64]:
         """[field, outcome]: category, points, addition to the upper total, and whether the outcome sets the chip."""

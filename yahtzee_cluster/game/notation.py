@@ -90,10 +90,15 @@ def names_of(categories: int, rules: Rules) -> list[str]:
 
 
 def parse_used(text: str, rules: Rules) -> int:
-    """The set of used categories, from their full names separated by commas; each may be named only once."""
+    """The set of used categories, from their full names separated by commas."""
+    return used_of((part.strip() for part in text.split(",") if text.strip()), rules)
+
+
+def used_of(names: Iterable[str], rules: Rules) -> int:
+    """The set of used categories, from their full names; each may be named only once."""
     known = [category.name for category in rules.categories]
     used = 0
-    for name in (part.strip() for part in text.split(",") if text.strip()):
+    for name in names:
         if name not in known:
             raise UsageError(f"used: no category {_unknown(name, known)}")
         if used >> known.index(name) & 1:

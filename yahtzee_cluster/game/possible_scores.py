@@ -25,6 +25,9 @@ from yahtzee_cluster.game.rules import Anchor, Category, Play, Rules
 Ways = set[tuple[int, int]]
 """The ways to fill a box, each as the points without the upper bonus and the addition to the upper total."""
 
+At = tuple[Anchors, Anchor]
+"""An anchor among those of its game."""
+
 
 @lru_cache(maxsize=64)
 def scores_so_far(anchors: Anchors, anchor: Anchor) -> tuple[int, ...]:
@@ -59,15 +62,18 @@ def check_score(anchors: Anchors, anchor: Anchor, score: int) -> None:
     _check(score, scores_so_far(anchors, anchor), f"score so far: no game has {score} points here")
 
 
-def leads(anchors: Anchors, one: Anchor, two: Anchor) -> list[int]:
-    """The leads of the first of two players that a game can have at their anchors, in ascending order."""
-    scores, others = scores_so_far(anchors, one), scores_so_far(anchors, two)
-    return sorted({score - other for score in scores for other in others})
+def leads(one: At, two: At, begun: int = 0) -> list[int]:
+    """The leads of the first of two players that a game can have at their anchors, in ascending order.
+
+    `begun` is the lead at the beginning.
+    """
+    scores, others = scores_so_far(*one), scores_so_far(*two)
+    return sorted({begun + score - other for score in scores for other in others})
 
 
-def check_lead(anchors: Anchors, one: Anchor, two: Anchor, lead: int) -> None:
+def check_lead(lead: int, one: At, two: At, begun: int = 0) -> None:
     """Raise UsageError for a lead that no game can have at two anchors."""
-    _check(lead, leads(anchors, one, two), f"lead: no game comes to {lead} here")
+    _check(lead, leads(one, two, begun), f"lead: no game comes to {lead} here")
 
 
 @cache
@@ -133,7 +139,7 @@ def _combined(scores: int, boxes: Iterable[Ways]) -> dict[int, int]:
 def _ways(rules: Rules, free: int, chip: bool, last: int) -> dict[int, Ways]:
     """The ways to fill each used box, if the boxes in the set `last` are filled after all others."""
     used = rules.all_free & ~free
-    ways = {box: _ways_before(rules.categories[box]) for box in _members(used)}
+    ways = {box: _ways_before(rules, rules.categories[box]) for box in _members(used)}
     if rules.has_chip and used & rules.yahtzee_box:
         yahtzee = rules.yahtzee_box.bit_length() - 1
         ways[yahtzee] = {way for way in ways[yahtzee] if bool(way[0]) == chip}
@@ -142,9 +148,12 @@ def _ways(rules: Rules, free: int, chip: bool, last: int) -> dict[int, Ways]:
     return ways
 
 
-def _ways_before(category: Category) -> Ways:
+def _ways_before(rules: Rules, category: Category) -> Ways:
     """The ways to fill a box while the Yahtzee box is free, or with a roll other than five of a kind."""
-    return {(points, points if category.face is not None else 0) for points in possible_points(category)}
+    every = possible_points(category)
+    if rules.yahtzee is not None and not rules.yahtzee_box:  # in the rest of a game it may have been used before
+        every = frozenset(category.score(roll) for roll in ROLLS if roll[0] != roll[-1])
+    return {(points, points if category.face is not None else 0) for points in every}
 
 
 def _further_yahtzees(rules: Rules, free: int, chip: bool, last: int) -> Iterator[Play]:

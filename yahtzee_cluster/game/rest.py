@@ -24,10 +24,15 @@ def rest_of(rules: Rules, anchor: Anchor) -> Rules:
     >>> [category.name for category in rest.categories], rest.upper_threshold
     (['aces', 'deuces', 'chance'], 3)
     """
-    if rules.whole:
-        return rest_of(rules.whole, to_whole(rules, anchor))
     if not anchor.free:
         raise UsageError("no box is free: the game is over")
+    return rest_or_end(rules, anchor)
+
+
+def rest_or_end(rules: Rules, anchor: Anchor) -> Rules:
+    """The same, or a game without categories where none is free."""
+    if rules.whole:
+        return rest_or_end(rules.whole, to_whole(rules, anchor))
     if anchor == Anchor(rules.all_free, 0, chip=False):
         return rules
     missing = 0 if anchor.upper is None else max(0, rules.upper_threshold - anchor.upper)

@@ -31,14 +31,14 @@ class Scorecard:
     """The points in every box, and the number of extra bonuses. Only a scorecard that some game has can be made.
 
     >>> rules = yc.load_rules("yahtzee")
-    >>> card = parse_scorecard("6=30, 3k=20, yahtzee=50, bonus=100", rules)
+    >>> card = yc.parse_scorecard("6=30, 3k=20, yahtzee=50, bonus=100", rules)
     >>> card
     Scorecard('yahtzee', 'sixes=30,three-of-a-kind=20,yahtzee=50,bonus=100')
     >>> card.score, card.anchor.upper, card.anchor.chip
     (200, 30, True)
     >>> card.play(0, (1, 1, 1, 1, 1)).text
     'aces=5,sixes=30,three-of-a-kind=20,yahtzee=50,bonus=200'
-    >>> Scorecard.of(rules, {"full-house": 24})
+    >>> yc.Scorecard.of(rules, {"full-house": 24})
     Traceback (most recent call last):
     yahtzee_cluster.errors.UsageError: full-house: no roll scores 24 there; it can hold 0 or 25
     """
@@ -148,6 +148,9 @@ def parse_scorecard(text: str, rules: Rules) -> Scorecard:
     """The scorecard that a text such as `aces=3,full-house=25,bonus=100` describes; nothing stands for an empty one.
 
     As in a CSV file, an entry with a comma in the name of its box stands in double quotes.
+
+    >>> yc.parse_scorecard("fh=25, yahtzee=50", yc.load_rules("yahtzee")).as_dict()
+    {'full-house': 25, 'yahtzee': 50}
     """
     try:
         entries = next(csv.reader([text], strict=True)) if text.strip() else []

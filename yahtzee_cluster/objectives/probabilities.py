@@ -20,7 +20,7 @@ from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels import needs
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
-from yahtzee_cluster.objectives.rows import Rows
+from yahtzee_cluster.objectives.rows import Rows, RowsToReach
 from yahtzee_cluster.objectives.scorecards import PROBABILITIES, Scorecards, Values
 
 ROUNDING = 1e-14
@@ -111,6 +111,24 @@ class MaxProb(Probabilities):
     def solver(self) -> Solver:
         """A solver with a turn of its own, for one thread."""
         return self.each_set(needs.Needs(self.new_turn(), self.anchors, self.rows.length, self.rows.offset).solve)
+
+
+class Reach(MaxProb):
+    """The highest probability of one need from the start of the game. Rows have only needs that occur on the way."""
+
+    objective = "reach"
+
+    @cached_property
+    def rows(self) -> RowsToReach:
+        """The layout of the rows."""
+        return RowsToReach(self.anchors, self.new_turn(), self.target)
+
+    def solver(self) -> Solver:
+        """A solver with a turn of its own, for one thread."""
+        rows = self.rows
+        return self.each_set(
+            needs.Needs(self.new_turn(), self.anchors, rows.length, rows.offset, first=rows.first).solve
+        )
 
 
 class Distribution(Probabilities):

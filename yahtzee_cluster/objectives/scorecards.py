@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence, Solver
 from yahtzee_cluster.game.anchors import Anchors, most_scored
-from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.moves import Moves, compile_moves
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import Turn
 
@@ -28,7 +28,6 @@ class GameRecurrence(Recurrence):
     def __init__(self, rules: Rules, isa: str | None = None) -> None:
         self.rules = rules
         self.anchors = Anchors(rules)
-        self._moves = compile_moves(rules)
         self._isa = isa
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -38,6 +37,10 @@ class GameRecurrence(Recurrence):
     @property
     def _made_from(self) -> tuple[Any, ...]:
         return self.rules, self._isa
+
+    @cached_property
+    def _moves(self) -> Moves:
+        return compile_moves(self.rules)
 
     def new_turn(self) -> Turn:
         """A turn of the game, with work space for one thread."""

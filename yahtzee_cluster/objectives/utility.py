@@ -15,21 +15,18 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.partition import Subsets
 from yahtzee_cluster.engine.recurrence import Block, Solver
-from yahtzee_cluster.errors import FileError, UsageError
-from yahtzee_cluster.fields import MAX_TEXT, is_text, read_text, whole_number
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.fields import MAX_TEXT, is_text
 from yahtzee_cluster.game.anchors import Anchors, most_scored
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels import needs
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
-from yahtzee_cluster.objectives.scorecards import Scorecards, Values
+from yahtzee_cluster.objectives.goals import goal_of_table
+from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.text import shown
 
-CHANCES = {"reach", "beat", "beat-all"}
-"""The kinds of goals whose utility is a probability; a tie counts half or not at all."""
-MOST_OPPONENTS = 1000
-MOST_POWER = 100
 MOST_WORTH = 1e300
 """A larger utility might overflow in an expected value, and infinite values cannot be compared."""
 
@@ -37,8 +34,12 @@ MOST_WORTH = 1e300
 class Utility(Scorecards):
     """The values of a set are the rows of its anchors, by the score so far; `worth` has one utility per final score."""
 
-    def __init__(self, rules: Rules, goal: str, worth: tuple[float, ...], isa: str | None = None) -> None:
+    def __init__(
+        self, rules: Rules, goal: str, worth: tuple[float, ...], isa: str | None = None, before: int = 0
+    ) -> None:
         super().__init__(rules, isa)
+        self.before = before
+        """The score before the game began, if it is the rest of another: the first utility is that of this score."""
         if not (goal.strip() and is_text(goal)):  # a table with any other goal could not be opened
             expected = f"expected a text on one line, of at most {MAX_TEXT} characters"
             raise UsageError(f"goal: {expected}, found {shown(goal)}")
@@ -52,17 +53,19 @@ class Utility(Scorecards):
 
     @property
     def _made_from(self) -> tuple[Any, ...]:
-        return self.rules, self.goal, self.worth, self._isa
+        return self.rules, self.goal, self.worth, self._isa, self.before
 
     @property
     def identity(self) -> dict[str, Any]:
         """The goal by name, the utility of every final score, and the rules."""
-        return {"objective": "utility", "goal": self.goal, "worth": [*self.worth], "rules": self.rules.table}
+        before = {"before": self.before} if self.before else {}
+        return {"objective": "utility", "goal": self.goal, "worth": [*self.worth], **before, "rules": self.rules.table}
 
     @property
     def is_chance(self) -> bool:
         """Whether the utility of a final score is a probability."""
-        return self.goal.partition(":")[0] in CHANCES and min(self.worth) >= 0 and max(self.worth) <= 1
+        goal = goal_of_table(self.goal)
+        return goal is not None and goal.is_chance and min(self.worth) >= 0 and max(self.worth) <= 1
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
@@ -128,54 +131,3 @@ class Utility(Scorecards):
         """One line for each row that is not empty."""
         places = np.flatnonzero(self.lengths)
         return {**self.anchor_columns(places), "length": self.lengths[places], "offset": self._layout[0][places]}
-
-
-def worth_of(goal: str, curve: Values | None, n_scores: int) -> Values:
-    """The utility of every final score; `curve` holds the probability that an opponent scores at least that much.
-
-    `reach:N`, `beat:K` (more than each of K opponents; a tie with the best counts half), `beat-all:K` (a tie is lost),
-    `power:P`.
-    """
-    kind, _, number = goal.partition(":")
-    scores = np.arange(n_scores)
-    count = whole_number(number)
-    if kind == "reach" and count is not None:
-        return (scores >= count).astype(float)
-    if kind == "power" and 0 < (power := _number(number)) <= MOST_POWER:
-        with np.errstate(over="ignore"):  # `Utility` refuses too large utilities, whatever the goal
-            return np.asarray(scores**power, float)
-    if kind in {"beat", "beat-all"} and count is not None and 0 < count <= MOST_OPPONENTS and curve is not None:
-        at_least = np.zeros(n_scores + 1)
-        at_least[: min(len(curve), n_scores)] = curve[:n_scores]
-        less, no_more = (1 - at_least[:-1]) ** count, (1 - at_least[1:]) ** count
-        return np.asarray(less + (0.5 * (no_more - less) if kind == "beat" else 0.0))
-    raise UsageError(
-        f"goal: expected reach:N, beat:K or beat-all:K with K up to {MOST_OPPONENTS}, power:P with P up to "
-        f"{MOST_POWER}, or worth:FILE, found {shown(goal)}"
-    )
-
-
-def read_worth(file: str, n_scores: int) -> list[float]:
-    """The utility of every final score from a text file: numbers for score 0, 1, …; the last holds for all above."""
-    text = read_text(file)
-    try:
-        numbers = [_plain(word) for word in text.replace(",", " ").split()]
-    except ValueError as error:
-        raise FileError(file, f"expected numbers with blanks, commas or line ends between: {error}") from error
-    if not 0 < len(numbers) <= n_scores:
-        raise FileError(file, f"expected 1 to {n_scores} numbers, for the final scores from 0 on, found {len(numbers)}")
-    return numbers + numbers[-1:] * (n_scores - len(numbers))
-
-
-def _number(text: str) -> float:
-    try:
-        return _plain(text)
-    except ValueError:
-        return -1.0
-
-
-def _plain(text: str) -> float:
-    """A number in ASCII without underscores; Python would accept other forms, too."""
-    if "_" in text or not text.isascii():
-        raise ValueError(f"{text!r} is no number")
-    return float(text)

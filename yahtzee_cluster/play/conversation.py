@@ -1,4 +1,4 @@
-"""Advice as text: turn by turn at a terminal, and line by line for other programs."""
+"""Advice turn by turn at a terminal, and line by line for other programs."""
 
 from __future__ import annotations
 
@@ -7,67 +7,29 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import NamedTuple
 
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import WHOLE_NUMBER, whole_number
 from yahtzee_cluster.game.dice import Keep
 from yahtzee_cluster.game.notation import anchor_of, find_box, parse_dice
+from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
 from yahtzee_cluster.output import wrapped, write_stdout
-from yahtzee_cluster.play.advice import MEAN, START_OF_TURN, TIE, Advice, Adviser, Goal, Position
+from yahtzee_cluster.play.advice import Adviser
+from yahtzee_cluster.play.position import START_OF_TURN, Position
+from yahtzee_cluster.play.wording import figures_of, listing
 from yahtzee_cluster.text import shown
 
 SHOWN = 5
+PATIENCE_S = 0.5
+"""So long the player waits before a turn until the rest of the game is solved; then it goes on in the background."""
 HELP = """\
 22256            the dice you see, in any order
 fh               score them there; 3k, ls, 6, yahtzee, or any name in full
 all              every legal move, not only the best
-goal beat 250    play to score more than 250; also `goal reach 250`, `goal expected`, `goal table`
+goal beat 250    play to score more than 250; also `goal reach 250`, `goal mean`, `goal win:231`, `goal table`
 card             the boxes that are free, and the score
 undo             take back the last dice or box
 quit             leave"""
-
-
-def listing(advice: list[Advice], most: int | None = None) -> str:
-    """The best moves, each with its figures and its cost."""
-    rows = [(one.move.words, *(figure.text for figure in _figures(one)), _cost(one)) for one in advice[:most]]
-    heading = ("", *(figure.heading for figure in _figures(advice[0])), "cost")
-    rows = [heading, *rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heading))]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
-        for row in rows
-    ]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-class _Figure(NamedTuple):
-    heading: str
-    text: str
-    in_a_sentence: str
-
-
-def _figures(advice: Advice, goal: Goal = MEAN) -> list[_Figure]:
-    found = []
-    if advice.p is not None:
-        found.append(_Figure("goal", text := _percent(advice.p), f"{text} {goal.outcome}"))
-    if advice.worth is not None:
-        found.append(_Figure("worth", text := f"{advice.worth:.9g}", f"worth {text} on average"))
-    if advice.expected is not None:
-        found.append(_Figure("expected", text := f"{advice.expected:.4f}", f"{text} expected"))
-    return found
-
-
-def _percent(p: float) -> str:
-    """As a percentage; only a certain event is shown as 100 %."""
-    shown = f"{100 * p:.6g}"
-    return f"{'>99.9999' if shown == '100' and 1 - p > TIE else shown} %"
-
-
-def _cost(advice: Advice) -> str:
-    if advice.cost == 0:
-        return ""
-    return f"-{advice.cost:.3g}" if advice.p is None else f"-{100 * advice.cost:.3g} %"
 
 
 # ---------------------------------------------------------------------------------------------- at a terminal
@@ -153,15 +115,17 @@ class Conversation:
         position, goal = state.position, state.goal
         if not position.anchor.free:
             return f"The game is over: {position.score} points."
+        if position.roll is None and not self._adviser.prepare(position, goal, PATIENCE_S):
+            return f"{self._card(position)}\nPlaying for {goal.words}; the rest of the game is being solved meanwhile."
         advice = self._adviser.advise(position, goal)
         if position.roll is None:
-            figures = ", ".join(figure.in_a_sentence for figure in _figures(advice[0], goal))
+            figures = ", ".join(figure.in_a_sentence for figure in figures_of(advice[0], goal))
             return f"{self._card(position)}\nPlaying for {goal.words}: {figures}."
-        return listing(advice, most)
+        return listing(advice, goal, most)
 
     def _goal(self, said: str) -> Goal:
         if said != "table":
-            return parse_goal(said)
+            return goal_said(said)
         if self._adviser.goal == MEAN:
             raise UsageError("goal: there is no table of some utility to play by")
         return self._adviser.goal
@@ -189,16 +153,14 @@ class Conversation:
         return [*self._states, state], f"{self._adviser.rules.categories[category].name}: {points} points.\n"
 
 
-def parse_goal(text: str) -> Goal:
-    """Parse a goal: `expected`, `beat 250` or `reach 250`."""
+def goal_said(text: str) -> Goal:
+    """Parse a goal as it is typed: `beat 250`, `reach 250`, or as `parse_goal` reads it."""
     match text.split():
-        case ["expected"]:
-            return Goal()
-        case ["beat", number] if number.isdecimal() and len(number) < 10:
-            return Goal(int(number) + 1)
-        case ["reach", number] if number.isdecimal() and len(number) < 10:
-            return Goal(int(number))
-    raise UsageError(f"goal: expected `expected`, `beat N` or `reach N`, found {shown(text)}")
+        case ["beat", number]:
+            return parse_goal(f"above:{number}")
+        case ["reach", number]:
+            return parse_goal(f"reach:{number}")
+    return parse_goal(text)
 
 
 def talk(conversation: Conversation) -> str:

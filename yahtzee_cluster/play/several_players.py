@@ -78,7 +78,7 @@ class Perfectly(Seat):
     def look_up(self, cards: Cards, player: int) -> None:  # noqa: ARG002
         """Read the values of all states after this turn, class by class."""
         layer = sum(int(free).bit_count() for free in cards.free[:, 0]) - 1
-        partition = self._table.store.partition
+        partition = self._table.entries.partition
         classes = [cls for cls in partition.classes if partition.layer(cls) == layer]
         starts = np.cumsum([0, *(partition.n_values[cls] for cls in classes)]).tolist()
         self._values = new_values(0)  # frees the layer before, so that both are never in memory
@@ -114,21 +114,19 @@ class Perfectly(Seat):
         their_free = cards.free[other, group.games]
         theirs = cards.places(other, group.games) - anchors.place[their_free, 0]
         leads = sign * (group.scores - cards.score[other, group.games])
-        n = len(anchors.rules.categories)
+        n, side = len(anchors.rules.categories), problem.sides[0]
+        n_rows = np.diff(side.first)
         for free in np.unique(after.free).tolist():
-            subsets = their_free << n | free if first else free << n | their_free
-            lowest, highest = problem.leads(subsets)
-            start, following = (
-                problem.entries(subsets, *((mine, theirs) if first else (theirs, mine)), lowest)[0]
-                for mine in (np.zeros_like(theirs), np.ones_like(theirs))
-            )
+            one, two = (free, their_free) if first else (their_free, free)
+            subsets = one | two << n
+            lowest, length = problem.leads(side.first[one], side.first[two])
             which = after.free == free
             leads_of(
                 self._values,
-                self._starts[self._ranks(subsets)] + start,
-                following - start,
+                self._starts[self._ranks(subsets)] + theirs * length * (1 if first else n_rows[free]),
+                length * (n_rows[their_free] if first else 1),
                 lowest,
-                highest - lowest + 1,
+                length,
                 problem.sizes(subsets) // problem.quantities,
                 leads,
                 group.lanes,

@@ -13,6 +13,7 @@ from yahtzee_cluster.fields import is_there, whole_number
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import ExpectedTable
+from yahtzee_cluster.objectives.goals import EXPECTED, MEAN, words_of_table
 from yahtzee_cluster.play.monte_carlo import Seat
 from yahtzee_cluster.play.policies import ByTable, ForTheMean
 from yahtzee_cluster.play.several_players import ForTheChance, Perfectly
@@ -32,6 +33,11 @@ class Strategy(ABC):
     """Whether its decisions depend on the opponents."""
 
     @property
+    def name(self) -> str:
+        """The objective as the tables of best replies to this strategy have it in their names."""
+        return self.words
+
+    @property
     def rules(self) -> Rules | None:
         """The rules of the only game that it can play; None if it can play any."""
         return None
@@ -48,7 +54,7 @@ class Strategy(ABC):
 class BestMean(Strategy):
     """Plays for the highest expected score."""
 
-    words = "the highest expected score"
+    words = MEAN.words
 
     def seat(self, expected: ExpectedTable) -> Seat:
         """A player who decides by the anchor alone."""
@@ -80,6 +86,11 @@ class OfTable(Strategy):
     @property
     def words(self) -> str:  # type: ignore[override]
         """The objective in words."""
+        return words_of_table(self.name)
+
+    @property
+    def name(self) -> str:
+        """The name of the utility, or the target and the kind of the table."""
         return self.table.goal or f"at least {self.target} points ({self.table.objective})"
 
     @property
@@ -114,7 +125,6 @@ class Perfect(Strategy):
         return Perfectly(self.table)
 
 
-EXPECTED = "expected"
 BY_NAME: dict[str, Strategy] = {EXPECTED: BestMean(), "chance": BestChance()}
 
 

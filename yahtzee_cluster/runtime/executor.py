@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from queue import Empty, Queue, SimpleQueue
 from time import perf_counter, thread_time
@@ -268,10 +267,7 @@ class Executor:
         n_shares = max(SHARES * self._n_threads if self._n_threads > 1 else 1, -(-len(block) // SHARE_SUBSETS))
         if n_shares == 1:
             return self._solve_share(block, below)
-        ends = np.linspace(0, block.starts[-1], n_shares + 1)
-        cuts = sorted({0, len(block), *np.searchsorted(block.starts, ends).tolist()})
-        shares = [block.share(first, last) for first, last in pairwise(cuts)]
-        return sum(self._solving.map(lambda share: self._solve_share(share, below), shares))
+        return sum(self._solving.map(lambda share: self._solve_share(share, below), block.shares(n_shares)))
 
     def _solve_share(self, block: Block, below: Below) -> float:
         solver = self._solvers.get()

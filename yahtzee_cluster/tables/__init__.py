@@ -16,14 +16,21 @@ from yahtzee_cluster.storage.errors import StoreError
 from yahtzee_cluster.storage.header import check_same_table, read_header
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.tables.moments import MomentTable
-from yahtzee_cluster.tables.probabilities import ApproximatedTable, DistributionTable, MaxProbTable, ScoresTable
+from yahtzee_cluster.tables.probabilities import (
+    ApproximatedTable,
+    DistributionTable,
+    MaxProbTable,
+    ReachTable,
+    ScoresTable,
+)
 from yahtzee_cluster.tables.race import RaceTable
-from yahtzee_cluster.tables.table import Table
+from yahtzee_cluster.tables.table import Entries, Table
 from yahtzee_cluster.tables.utility import UtilityTable
 from yahtzee_cluster.text import printable
 
 KINDS: dict[str, type[Table]] = {
     "maxprob": MaxProbTable,
+    "reach": ReachTable,
     "expected": MomentTable,
     "distribution": DistributionTable,
     "scores": ScoresTable,
@@ -66,14 +73,14 @@ def open_table(path: str | Path, problem: Recurrence | None = None) -> Table | S
     return table_of(problem, Store.of(directory, problem, header.fixed), str(path))
 
 
-def table_of(problem: Recurrence, store: Store, named: str | None = None) -> Table:
-    """The table of a problem, in a store of it; `named` is the directory as the user wrote it."""
+def table_of(problem: Recurrence, store: Entries, named: str | None = None) -> Table:
+    """The table of a problem, on disk or in memory; `named` is the directory as the user wrote it."""
     return KINDS[problem.identity["objective"]](problem, store, named)
 
 
 def _problem(identity: dict[str, Any], source: str) -> Recurrence:
     """The problem that a header describes; an error if it describes none."""
-    fields = Fields(identity, source, known=("objective", "rules", "target", "goal", "worth"))
+    fields = Fields(identity, source, known=("objective", "rules", "target", "goal", "worth", "before"))
     rules = identity.get("rules")
     if not isinstance(rules, dict):
         raise fields.error("rules", "expected a table", rules)
@@ -83,5 +90,6 @@ def _problem(identity: dict[str, Any], source: str) -> Recurrence:
         worth = identity.get("worth")
         if not isinstance(worth, list) or not all(isinstance(value, float) for value in worth):
             raise fields.error("worth", "expected a list of numbers", worth)
-        return Utility(game, fields.text("goal"), tuple(worth))
+        before = fields.integer("before", 0, low=0, high=MAX_COUNT)
+        return Utility(game, fields.text("goal"), tuple(worth), before=before)
     return OBJECTIVES[objective](game, fields.integer("target", 1, low=1, high=MAX_COUNT))

@@ -120,6 +120,15 @@ class MaxProbTable(ProbabilityTable):
         return "  published" if published else "", beside
 
 
+class ReachTable(ProbabilityTable):
+    """The highest probability of every need that is left of a single target on the way to it."""
+
+    def row(self, anchor: Anchor, quantity: int = 0) -> Values:
+        """The probabilities of needs 1, 2, … from an anchor; NaN for needs too low to occur there."""
+        row = super().row(anchor, quantity)
+        return np.concatenate([np.full(self.problem.rows.first[self.anchors.index(anchor)], np.nan), row])
+
+
 class DistributionTable(ProbabilityTable):
     """The probability of every need when playing for the highest expected score."""
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from yahtzee_cluster.engine.partition import ClassId
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.possible_scores import check_lead
 from yahtzee_cluster.game.rules import Anchor
-from yahtzee_cluster.objectives.race import Race
+from yahtzee_cluster.objectives.race import Begun, ByLead, Race
 from yahtzee_cluster.tables.table import Table
 
 
@@ -32,30 +29,31 @@ class RaceTable(Table):
         """One, or two where wins stand apart from ties."""
         return self.problem.quantities
 
-    def values(self, one: Anchor, two: Anchor, lead: int) -> list[float]:
-        """All quantities of a state that some game comes to, given the lead of the first player."""
-        self.problem.subset(one, two)  # refuses cards that do not belong together before the lead is looked at
-        check_lead(self.anchors, one, two, lead)
-        found = self.problem.entry(one, two, lead)
-        if isinstance(found, float):
-            return [found] * self.quantities
-        subset, at = found
-        cls, first = self.store.partition.class_of(subset), self.store.start(subset)
-        size = int(self.problem.sizes(np.array([subset]))[0])
-        values = self.store.row(cls, first, first + size)[at :: size // self.quantities]
-        if not self.problem.possible(values):
-            raise self.store.impossible(cls)
-        return [float(value) for value in values]
+    def by_lead(self, one: Anchor, two: Anchor) -> ByLead:
+        """All quantities at two anchors, by the lead of the first player."""
+        row = self.problem.row(one, two)
+        cls, start = self.entries.partition.class_of(row.subset), self.entries.start(row.subset)
+        found = self.problem.by_lead(row, lambda first, last: self.entries.row(cls, start + first, start + last))
+        if not self.problem.possible(found.values):
+            raise self.entries.impossible(cls)
+        return found
 
-    def opening(self) -> list[float]:
+    def values(self, one: Anchor, two: Anchor, lead: int) -> tuple[float, ...]:
+        """All quantities of a state that some game comes to, given the lead of the first player."""
+        self.problem.row(one, two)  # refuses cards that do not belong together before the lead is looked at
+        self.problem.check_lead(one, two, lead)
+        return self.by_lead(one, two)[lead]
+
+    def opening(self) -> tuple[float, ...]:
         """All quantities of the state before the first turn."""
-        return self.values(self.start, self.start, 0)
+        begun = self.problem.begun or Begun(self.start, self.start)
+        return self.values(begun.one, begun.two, begun.lead)
 
     def block(self, cls: ClassId) -> Block:
         """All values of a class; values that are no probabilities are refused."""
-        block = self.store.block(cls)
+        block = self.entries.block(cls)
         if not self.problem.possible(block.values):
-            raise self.store.impossible(cls)
+            raise self.entries.impossible(cls)
         return block
 
     def state(self, cards: Sequence[Anchor], number: int = 0) -> dict[str, float]:

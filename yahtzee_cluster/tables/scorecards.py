@@ -34,20 +34,20 @@ class ScorecardTable(Table):
 
     def read(self, free: int, first: int, length: int, quantity: int) -> Values:
         """Some values of the scorecards with these free categories; values outside the limits are refused."""
-        cls, start = self.store.partition.class_of(free), self.store.start(free) + first
-        values = self.store.row(cls, start, start + length)
+        cls, start = self.entries.partition.class_of(free), self.entries.start(free) + first
+        values = self.entries.row(cls, start, start + length)
         if not self.problem.possible(values, quantity):
-            raise self.store.impossible(cls)
+            raise self.entries.impossible(cls)
         return values
 
     def rows(self, cls: ClassId) -> dict[int, Values]:
         """All values of a class, by free categories; values outside the limits are refused."""
-        block = self.store.block(cls)
+        block = self.entries.block(cls)
         rows = {free: block[free] for free in block.subsets.tolist()}
         for values in rows.values():
             for quantity, part in enumerate(np.split(values, self.quantities)):
                 if not self.problem.possible(part, quantity):
-                    raise self.store.impossible(cls)
+                    raise self.entries.impossible(cls)
         return rows
 
     def rows_of_layer(self, layer: int) -> dict[int, Values]:
@@ -56,8 +56,8 @@ class ScorecardTable(Table):
         They decide the turns that leave so many categories free.
         """
         found: dict[int, Values] = {}
-        for cls in self.store.partition.classes:
-            if self.store.partition.layer(cls) == layer:
+        for cls in self.entries.partition.classes:
+            if self.entries.partition.layer(cls) == layer:
                 found |= self.rows(cls)
         return found
 
@@ -69,7 +69,7 @@ class ScorecardTable(Table):
 
     def _judge(self, cls: ClassId, random: np.random.Generator) -> Judgements:
         """Judge a random anchor of a class, if any of its anchors has values."""
-        places = [self.anchors.places(free) for free in self.store.partition.members(cls).tolist() if free]
+        places = [self.anchors.places(free) for free in self.entries.partition.members(cls).tolist() if free]
         found = np.concatenate([np.arange(some.start, some.stop) for some in places] or [np.empty(0, np.intp)])
         having = found[np.flatnonzero(self.lengths[found])]
         if len(having):

@@ -6,12 +6,15 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.engine.partition import ClassId, Partition
+from yahtzee_cluster.engine.recurrence import Block
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.possible_scores import highest_score
 from yahtzee_cluster.game.rule_files import preset_names
@@ -31,8 +34,27 @@ if TYPE_CHECKING:
 Values = NDArray[np.float64]
 
 
+class Entries(Protocol):
+    """What a table reads its values from: a store on disk, or memory."""
+
+    path: Path
+    partition: Partition
+
+    def start(self, subset: int) -> int:
+        """Offset of the entries of a subset in its class."""
+
+    def row(self, cls: ClassId, start: int, stop: int) -> Values:
+        """A few entries of a class."""
+
+    def block(self, cls: ClassId) -> Block:
+        """All entries of a class."""
+
+    def impossible(self, cls: ClassId) -> YahtzeeClusterError:
+        """Error for a class whose values are impossible."""
+
+
 class Table(ABC):
-    """A table of some game on disk. Only the values that are asked for are read.
+    """A table of some game, on disk or in memory. Only the values that are asked for are read.
 
     There is a class for each kind of table. It answers the questions that its values can answer; this class refuses
     all the others with a `UsageError`.
@@ -54,15 +76,21 @@ class Table(ABC):
     reaches_scores: ClassVar[bool] = False
     """Whether it has the highest probability of reaching a score."""
 
-    def __init__(self, problem: Any, store: Store, named: str | None = None) -> None:
+    def __init__(self, problem: Any, entries: Entries, named: str | None = None) -> None:
         self.problem = problem
-        self.store = store
-        self.path = store.path
-        self.named = printable(str(store.path) if named is None else named)
+        self.entries = entries
+        self.path = entries.path
+        self.named = printable(str(entries.path) if named is None else named)
         """The directory as the user wrote it."""
         self.rules: Rules = problem.rules
         self.anchors: Anchors = problem.anchors
         self.objective: str = problem.identity["objective"]
+
+    @property
+    def store(self) -> Store:
+        """The store of a table on disk."""
+        assert isinstance(self.entries, Store)
+        return self.entries
 
     def refusal(self, reason: str) -> UsageError:
         """The error for a question that this kind of table cannot answer."""

@@ -1,0 +1,166 @@
+"""The answer to a question about a position, in the one form that the command line, Python and other programs get.
+
+`docs/reference/answer.schema.json` describes it as JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile
+from yahtzee_cluster.game.notation import names_of
+from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.objectives.expected import std_of
+from yahtzee_cluster.objectives.goals import Goal
+from yahtzee_cluster.play.choices import Move, Values
+from yahtzee_cluster.play.position import Position
+
+VERSION = 1
+"""The version of the JSON. Fields may be added within a version; their meaning does not change."""
+MOST_ENDS = 3
+"""Boxes named in the main line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """A move with its figures.
+
+    >>> adviser = yc.Adviser(yc.load_rules("yahtzee"))
+    >>> card = yc.parse_scorecard("aces=3,full-house=25", adviser.rules)
+    >>> best, second, *_ = adviser.advise(yc.Position.of(card, (2, 2, 2, 5, 6)))
+    >>> print(f"{best.move.words} {best.expected:.2f}, {second.move.words} {second.cost:.2f} less")
+    keep 2 2 2 247.76, keep 2 2 2 6 3.19 less
+    """
+
+    move: Move
+    p: float | None = None
+    """The probability of reaching the goal, if the goal is one that is reached or not."""
+    worth: float | None = None
+    """The value of the move by the goal, if it is neither a probability nor an expected score."""
+    expected: float | None = None
+    """The expected final score when playing for the goal, if it is known."""
+    std: float | None = None
+    """The standard deviation of the final score, if it is known."""
+    cost: float
+    """The difference in value to the best move, by the goal."""
+
+    @property
+    def value(self) -> float:
+        """The value of the move by the goal."""
+        return next(value for value in (self.p, self.worth, self.expected) if value is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The move with its figures, ready for JSON."""
+        move = self.move
+        found: dict[str, Any] = {"words": move.words, "value": self.value, "cost": self.cost}
+        if move.keep is not None:
+            found["keep"] = move.keep
+        elif move.category is not None:
+            found |= {"category": move.category, "points": move.points}
+        return found | {"mean": self.expected, "std": self.std}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How the final score is distributed."""
+
+    curve: Values
+    """[s]: the probability of a final score of at least s."""
+
+    @property
+    def mean(self) -> float:
+        """The expected final score."""
+        return float(self.curve[1:].sum())
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the final score."""
+        scores = np.arange(1, len(self.curve))
+        return std_of(self.mean, float((2 * scores - 1) @ self.curve[1:]))
+
+    def percentile(self, share: float) -> int:
+        """The lowest score that this share of all games does not exceed."""
+        return percentile(self.curve, share)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Moments, percentiles and the curve, ready for JSON."""
+        percentiles = {f"{share:g}": self.percentile(share / 100) for share in PERCENTILES}
+        return {"mean": self.mean, "std": self.std, "percentiles": percentiles, "at_least": self.curve.tolist()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What is to be known of a position, for a goal.
+
+    >>> adviser = yc.Adviser(yc.load_rules("yacht"))
+    >>> card = yc.parse_scorecard("aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,yacht=50", adviser.rules)
+    >>> answer = adviser.answer(yc.Position.of(card, (2, 2, 3, 3, 3)), "reach:200")
+    >>> print(f"{answer.value:.4f}: {answer.line}")
+    0.2676: keep all dice; the turn ends most often in full-house (100 %)
+    """
+
+    rules: Rules
+    position: Position
+    goal: Goal
+    value: float
+    """The value of the position by the goal, with the best play from here on."""
+    mean: float | None
+    """The expected final score when playing for the goal, if it is known."""
+    std: float | None
+    """Its standard deviation, if it is known."""
+    moves: tuple[Advice, ...]
+    """Every legal move, the best first; none once the game is over."""
+    ends: tuple[tuple[str, float], ...]
+    """The boxes in which the turn ends if it is played on for the goal, with their probabilities, most likely first."""
+    source: str
+    """Where the values are from: `expected`, `table` or `solved`."""
+    distribution: Distribution | None = None
+    """How the final score is distributed when playing for the goal, if that was asked for."""
+
+    @property
+    def best(self) -> Advice | None:
+        """The best move; None once the game is over."""
+        return self.moves[0] if self.moves else None
+
+    @property
+    def forced(self) -> bool:
+        """Whether there is no choice."""
+        return len(self.moves) < 2
+
+    @property
+    def line(self) -> str:
+        """The best move and what comes of it, in words."""
+        if self.best is None:
+            return "the game is over"
+        if self.best.move.category is not None:
+            return self.best.move.words
+        named = [f"{name} ({100 * chance:.0f} %)" for name, chance in self.ends[:MOST_ENDS] if chance >= 0.01]
+        return f"{self.best.move.words}; the turn ends most often in {', '.join(named)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer, ready for JSON."""
+        position = self.position
+        anchor = position.anchor
+        return {
+            "version": VERSION,
+            "rules": self.rules.name,
+            "card": position.card and position.card.as_dict(),
+            "used": names_of(self.rules.all_free & ~anchor.free, self.rules),
+            "upper": anchor.upper,
+            "chip": anchor.chip,
+            "score": position.score,
+            "dice": position.roll,
+            "rolls_left": position.rolls_left,
+            "goal": str(self.goal),
+            "value": self.value,
+            "mean": self.mean,
+            "std": self.std,
+            "forced": self.forced,
+            "line": self.line,
+            "source": self.source,
+            "moves": [advice.to_dict() for advice in self.moves],
+            "distribution": self.distribution and self.distribution.to_dict(),
+        }

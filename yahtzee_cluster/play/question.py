@@ -1,0 +1,106 @@
+"""Questions about positions as JSON objects, one a line, and their answers in the same form."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.fields import MAX_COUNT, is_integer
+from yahtzee_cluster.game.notation import anchor_of, five_dice, parse_dice, used_of
+from yahtzee_cluster.game.scorecard import Scorecard, parse_scorecard
+from yahtzee_cluster.objectives.goals import Goal, parse_goal
+from yahtzee_cluster.output import write_stdout
+from yahtzee_cluster.play.advice import Adviser
+from yahtzee_cluster.play.answer import VERSION
+from yahtzee_cluster.play.position import START_OF_TURN, Position
+from yahtzee_cluster.text import shown, suggestion
+
+STATE = "used", "upper", "chip", "score"
+"""What stands for a scorecard where only the state is known."""
+FIELDS = "id", "card", *STATE, "dice", "rolls_left", "goal", "distribution"
+
+
+def answer_questions(adviser: Adviser, goal: Goal) -> None:
+    """Answer every line of stdin with one on stdout; a line that cannot be answered with an object that says why."""
+    n_refused = 0
+    for number, line in enumerate(sys.stdin, start=1):
+        question: Any = None
+        try:
+            question = _parsed(line)
+            told = answered(question, adviser, goal)
+        except UsageError as error:
+            n_refused += 1
+            told = {"version": VERSION, "line": number, "error": str(error)}
+        named = {"id": question["id"]} if question and "id" in question else {}
+        write_stdout(json.dumps(named | told))
+    if n_refused:
+        raise UsageError(f"lines that could not be answered: {n_refused}")
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        question = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"expected a JSON object: {error}") from error
+    if not isinstance(question, dict):
+        raise UsageError(f"expected a JSON object, found {shown(question)}")
+    return question
+
+
+def answered(question: Mapping[str, Any], adviser: Adviser, goal: Goal) -> dict[str, Any]:
+    """The answer to a question; `goal` is the goal if it names none."""
+    for name in question:
+        if name not in FIELDS:
+            raise UsageError(f"no field {shown(name)}; {suggestion(name, FIELDS)}")
+    said = question.get("goal")
+    if said is not None and not isinstance(said, str):
+        raise UsageError(f"goal: expected a text, found {shown(said)}")
+    with_distribution = _flag(question, "distribution")
+    position = position_of(question, adviser)
+    goal = goal if said is None else parse_goal(said)
+    return adviser.answer(position, goal, with_distribution=with_distribution).to_dict()
+
+
+def position_of(question: Mapping[str, Any], adviser: Adviser) -> Position:
+    """The position that a question states: a card, or the state that the rest of the game depends on; and dice."""
+    roll, left = _dice(question.get("dice")), question.get("rolls_left")
+    if left is None:
+        left = START_OF_TURN if roll is None else START_OF_TURN - 1
+    if "card" in question:
+        beside = [name for name in STATE if name in question]
+        if beside:
+            raise UsageError(f"card: says all of {', '.join(STATE)}; leave out {', '.join(beside)}")
+        return Position.of(_card(question["card"], adviser), roll, left)
+    used = question.get("used", [])
+    if not isinstance(used, list) or not all(isinstance(name, str) for name in used):
+        raise UsageError(f"used: expected a list of names, found {shown(used)}")
+    upper, score = (question.get(name) for name in ("upper", "score"))
+    for name, number in (("upper", upper), ("score", score)):
+        if number is not None and not is_integer(number, 0, MAX_COUNT):
+            raise UsageError(f"{name}: expected a whole number from 0 to {MAX_COUNT}, found {shown(number)}")
+    anchor = anchor_of(adviser.anchors, used_of(used, adviser.rules), upper, _flag(question, "chip"))
+    return Position(anchor, roll, left, score or 0)
+
+
+def _card(said: object, adviser: Adviser) -> Scorecard:
+    if isinstance(said, str):
+        return parse_scorecard(said, adviser.rules)
+    if isinstance(said, dict):
+        return Scorecard.of(adviser.rules, said)
+    raise UsageError(f"card: expected points by the names of boxes, found {shown(said)}")
+
+
+def _dice(said: object) -> tuple[int, ...] | None:
+    if isinstance(said, str):
+        return parse_dice(said)
+    return None if said is None else five_dice(said if isinstance(said, list) else (), said)
+
+
+def _flag(question: Mapping[str, Any], name: str) -> bool:
+    flag = question.get(name, False)
+    if not isinstance(flag, bool):
+        raise UsageError(f"{name}: expected true or false, found {shown(flag)}")
+    return flag

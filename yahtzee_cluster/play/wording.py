@@ -1,0 +1,77 @@
+"""Advice in words and columns, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from yahtzee_cluster.objectives.goals import MEAN, Goal
+from yahtzee_cluster.play.answer import Advice, Answer
+from yahtzee_cluster.play.choices import TIE
+
+
+class Figure(NamedTuple):
+    """A figure of a move: its column, how it is written there, and how in a sentence about the best move."""
+
+    heading: str
+    text: str
+    in_a_sentence: str
+
+
+def listing(advice: Sequence[Advice], goal: Goal = MEAN, most: int | None = None) -> str:
+    """The best moves, each with its figures and its cost."""
+    rows = [(one.move.words, *(figure.text for figure in figures_of(one, goal)), _cost(one)) for one in advice[:most]]
+    heading = ("", *(figure.heading for figure in figures_of(advice[0], goal)), "cost")
+    rows = [heading, *rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(heading))]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def figures_of(advice: Advice, goal: Goal = MEAN) -> list[Figure]:
+    """The figures of a move that are known."""
+    found = []
+    if advice.p is not None:
+        found.append(Figure("goal", text := _percent(advice.p), f"{text} {goal.outcome}"))
+    if advice.worth is not None and goal.kind == "quantile":
+        found.append(Figure("score", text := f"{advice.worth:.0f}", f"{text} points"))
+    elif advice.worth is not None:
+        found.append(Figure("worth", text := f"{advice.worth:.9g}", f"worth {text} on average"))
+    if advice.expected is not None:
+        found.append(Figure("expected", text := f"{advice.expected:.4f}", f"{text} expected"))
+    return found
+
+
+def in_words(answer: Answer) -> str:
+    """An answer for people."""
+    goal = answer.goal
+    value = f"{answer.value:.6g}"
+    if answer.best is not None:
+        value = figures_of(answer.best, goal)[0].text
+    lines = [f"{'goal':10} {goal.words}", f"{'value':10} {value}"]
+    if answer.mean is not None and goal.kind != "mean":
+        lines.append(f"{'mean':10} {answer.mean:.4f}")
+    if answer.std is not None:
+        lines.append(f"{'std':10} {answer.std:.4f}")
+    lines.append(f"{'best':10} {answer.line}")
+    if answer.moves:
+        lines += ["", listing(answer.moves, goal)]
+    if answer.distribution:
+        percentiles = answer.distribution.to_dict()["percentiles"].items()
+        lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17}{at:>9}" for share, at in percentiles)]
+    return "\n".join(lines)
+
+
+def _percent(p: float) -> str:
+    """As a percentage; only a certain event is shown as 100 %."""
+    shown = f"{100 * p:.6g}"
+    return f"{'>99.9999' if shown == '100' and 1 - p > TIE else shown} %"
+
+
+def _cost(advice: Advice) -> str:
+    if advice.cost == 0:
+        return ""
+    return f"-{advice.cost:.3g}" if advice.p is None else f"-{100 * advice.cost:.3g} %"
