@@ -89,6 +89,8 @@ def test_distributions_in_files(tmp_path: Path) -> None:
     for certain in ("1", "1 0 0"):
         file.write_text(certain)
         assert read_distribution(str(file)).tolist()[0] == 1
+    file.write_text("1.0000000000005 0.25")  # rounded; a worth below 0 would be no probability
+    assert read_distribution(str(file)).tolist() == [1, 0.25]
     file.write_text("0.33333 0.33333 0.33333")
     assert read_distribution(str(file)) == pytest.approx([1, 2 / 3, 1 / 3], rel=1e-12)
     curve = play_for_mean(RULES).curve

@@ -54,7 +54,7 @@ def read_distribution(file: str) -> Values:
         if len(rises):
             expected = "expected probabilities of at least each score from 0 on, because they begin with 1"
             raise FileError(file, f"{expected}; they rise at score {rises[0]}")
-        return numbers
+        return np.asarray(np.minimum(numbers, 1.0))
     if abs(numbers.sum() - 1) > ROUNDED:
         expected = (
             "expected probabilities of exactly each score from 0 on, which add up to 1, or of at least each score"
