@@ -14,13 +14,13 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.objectives.goals import (
     MEAN,
     Goal,
-    Opponent,
     goal_of_table,
     names_in_tables,
     parse_goal,
     parse_older,
     score_for,
 )
+from yahtzee_cluster.objectives.opponents import Opponent
 
 CHANCES: dict[str, list[float]] = {
     "expected": [0.1, 0.0, 0.2, 0.3, 0.4],
@@ -206,7 +206,7 @@ def test_what_a_goal_says_of_itself() -> None:
             (f"win:{none}", "expected opponents, joined by +, each a final score")
             for none in ("", "+", "231+", "2*", "card:")
         ),
-        ("win", "expected opponents, joined by +"),
+        ("win-outright", "expected opponents, joined by +"),
         *(
             (f"win:{none}", "expected 1 to 1000 opponents, found")
             for none in ("0*expected", "9+00*231", "1234567890*9")

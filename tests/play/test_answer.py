@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -21,7 +22,7 @@ from yahtzee_cluster.game.scorecard import parse_scorecard
 from yahtzee_cluster.objectives.goals import parse_goal
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.from_here import Solved
-from yahtzee_cluster.play.position import Position
+from yahtzee_cluster.play.position import Position, Standing
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.table import Table
 
@@ -94,13 +95,14 @@ def test_a_game_that_goes_on_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> 
     """What is solved for one position serves those that play leads to, and no others."""
     rules, solved = load_rules("yacht"), []
     with Adviser(rules) as adviser:
-        solve = adviser._from_here._solve  # noqa: SLF001
+        from_here = adviser._sources._from_here  # noqa: SLF001
+        solve = from_here._solve  # noqa: SLF001
 
         def counted(*arguments: Any) -> Solved:
             solved.append(arguments)
             return solve(*arguments)
 
-        monkeypatch.setattr(adviser._from_here, "_solve", counted)  # noqa: SLF001
+        monkeypatch.setattr(from_here, "_solve", counted)
         card = parse_scorecard("aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,yacht=50", rules)
         adviser.advise(Position.of(card, (2, 2, 3, 3, 3)), "reach:200")
         later = card.play(7, (2, 2, 3, 3, 3))
@@ -181,6 +183,72 @@ def test_a_game_that_is_over(goal: str, value: float) -> None:
         answer = adviser.answer(Position.of(card), goal)
     assert (answer.value, answer.moves, answer.forced, answer.line) == (value, (), True, "the game is over")
     VALIDATOR.validate(json.loads(json.dumps(answer.to_dict())))
+
+
+# -------------------------------------------------------------------------------------------------- two players
+
+MINE = "aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,3k=20,4k=22,fh=25"
+THEIRS = "aces=2,deuces=8,treys=6,fours=12,fives=20,sixes=12,3k=25,4k=16,yahtzee=50"
+
+
+def test_two_players_from_here() -> None:
+    """Two players are solved exactly, with wins, ties and losses of every move, and the rule is held against that."""
+    found = told("--card", MINE, "--other", THEIRS, "--goal", "win", "--dice", "22256")
+    assert (found["source"], found["others"]) == ("solved", [{"score": 151, "free": 4}])
+    for move in found["moves"]:
+        assert move["win"] + move["tie"] + move["loss"] == pytest.approx(1.0, abs=1e-12)
+        assert move["win"] + move["tie"] / 2 == pytest.approx(move["value"], abs=1e-12)
+    (ruled,) = (move for move in found["moves"] if move["words"] == found["rule"]["words"])
+    assert ruled["cost"] == found["rule"]["cost"]
+    approximate = told("--card", MINE, "--other", THEIRS, "--goal", "win", "--dice", "22256", "--limit", "0")
+    assert (approximate["source"], approximate["rule"]) == ("rule", None)
+    assert approximate["moves"][0]["words"] == found["rule"]["words"]
+    assert approximate["value"] == pytest.approx(found["value"], abs=0.05)
+    shown = probe("--card", MINE, "--other", THEIRS, "--goal", "win", "--dice", "22256").stdout
+    assert "the rule for several players says" in shown
+    assert shown.splitlines()[5].split() == ["goal", "win", "tie", "loss", "cost"]
+    assert "which approximates" in probe("--card", MINE, "--other", THEIRS, "--goal", "win", "--limit", "0s").stdout
+
+
+def test_what_one_gains_the_other_loses() -> None:
+    """Before the first roll, the chances of both players add up to 1, whoever is asked after a turn."""
+    rules = load_rules("yahtzee")
+    mine, theirs = parse_scorecard(MINE, rules), parse_scorecard(THEIRS, rules)
+    with Adviser(rules) as adviser:
+        box = adviser.answer(
+            replace(Position.of(mine, (2, 2, 2, 5, 6), 0), others=(Standing.of(theirs),)), "win"
+        ).moves[0]
+        category = [category.name for category in rules.categories].index(box.move.category or "")
+        after = mine.play(category, (2, 2, 2, 5, 6))
+        answer = adviser.answer(replace(Position.of(theirs), others=(Standing.of(after),)), "win")
+    assert answer.value == pytest.approx(1 - box.value, abs=1e-12)
+    assert box.chances is not None
+    (roll,) = answer.moves
+    assert roll.chances is not None
+    assert roll.chances.win == pytest.approx(box.chances.loss, abs=1e-12)
+
+
+def test_several_players() -> None:
+    """With more than one other player the rule decides; two who are out of reach change nothing."""
+    one = told("--card", MINE, "--other", THEIRS, "--goal", "win", "--dice", "22256", "--limit", "0")
+    nobody = "aces=0,deuces=0,treys=0,fours=0,fives=0,sixes=0,3k=0,4k=0,yahtzee=0"
+    two = told("--card", MINE, "--other", THEIRS, "--other", nobody, "--goal", "win", "--dice", "22256")
+    assert (two["source"], len(two["others"])) == ("rule", 2)
+    assert two["value"] == pytest.approx(one["value"], abs=0.01)
+
+
+def test_plans() -> None:
+    """What solving takes is told before, for one player and for two, and however long that is."""
+    small = json.loads(probe("--card", MINE, "--other", THEIRS, "--goal", "win", "--plan", "--json").stdout)
+    assert small["fits"]
+    assert 1_000 < small["values"] < 10_000_000
+    whole = json.loads(probe("--goal", "win", "--other", "", "--plan", "--json").stdout)
+    assert not whole["fits"]
+    assert whole["bytes"] > 1e13
+    reach = json.loads(probe("--reach", "250", "--plan", "--json").stdout)
+    assert reach["fits"]
+    assert 40e6 < reach["values"] < 80e6
+    assert probe("--plan").stdout == "nothing has to be solved\n"
 
 
 # --------------------------------------------------------------------------------------------- from the shell
@@ -266,6 +334,15 @@ def test_a_stream_of_questions() -> None:
         (["--goal", "reach:250", "--cache", "10MB"], "cache: solving this from here takes"),
         (["--lines", "--dice", "12345"], "lines: every line has its own position; leave out --dice"),
         (["--goal", "reach:5", "--reach", "6"], "not allowed with argument"),
+        (["--goal", "win"], "goal: say against whom"),
+        (
+            ["--goal", "win", "--other", "aces=3,deuces=2"],
+            "others: whoever plays before the player to move",
+        ),
+        (["--goal", "win", "--card", "aces=3", "--other", ""], "others: whoever plays before the player to move"),
+        (["--goal", "win", "--other", "aces=6"], "other: aces: no roll scores 6 there"),
+        (["--goal", "mean", "--other", ""], "other: only --goal win looks at the other players"),
+        (["--goal", "win", "--other", "", "--limit", "soon"], "limit: expected a time such as 30s, 2m or 1h"),
     ],
 )
 def test_refusals(flags: list[str], complaint: str) -> None:

@@ -13,7 +13,8 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rest import rest_of
 from yahtzee_cluster.game.rule_files import parse_rules
 from yahtzee_cluster.game.rules import Anchor
-from yahtzee_cluster.objectives.goals import Opponent, parse_goal
+from yahtzee_cluster.objectives.goals import parse_goal
+from yahtzee_cluster.objectives.opponents import Opponent
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.duel import duel
 from yahtzee_cluster.play.opponents import curve_of, read_distribution
@@ -130,10 +131,11 @@ def test_files_that_are_no_distribution(text: str, complaint: str, tmp_path: Pat
 
 def test_scorecards_of_opponents() -> None:
     """From his scorecard on, an opponent plays for the mean, and his points so far are certain."""
-    pytest.importorskip("yahtzee_cluster.game.scorecard")
     boxes = [category.name for category in RULES.categories]
     empty, played = curve_of(Opponent("card", f"{boxes[0]}=0"), RULES), play_for_mean(RULES, Anchor(0b1110, 0, False))
-    assert empty.tolist() == played.curve.tolist()
+    assert empty.tolist() == played.curve[: len(empty)].tolist()
+    assert not played.curve[len(empty) :].any()
     some = curve_of(Opponent("card", f"{boxes[0]}=2"), RULES)
     rest = play_for_mean(RULES, Anchor(0b1110, 2, False)).curve
-    assert (some[:3].tolist(), some[2:].tolist()) == ([1, 1, rest[0]], rest.tolist())
+    assert (some[:2].tolist(), some[2:].tolist()) == ([1, 1], rest[: len(some) - 2].tolist())
+    assert not rest[len(some) - 2 :].any()

@@ -14,7 +14,7 @@ from yahtzee_cluster.play.wording import listing
 
 OF_A_POSITION = (
     *("beat", "reach", "goal", "dice", "rolls_left", "json", "card", "used", "upper", "chip", "score_so_far"),
-    *("cache", "threads"),
+    *("cache", "threads", "limit", "other"),
 )
 
 
@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> str:
             _check_lines(options, adviser)
             answer_lines(adviser)
             return ""
-        goal, position = goal_of(options, adviser), position_of(options, adviser)
+        goal = goal_of(options, adviser)
+        position = position_of(options, adviser, goal)
         adviser.check(position)
         if options.json:
             return json.dumps(adviser.answer(position, goal).to_dict())

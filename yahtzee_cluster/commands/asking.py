@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+from dataclasses import replace
 
 from yahtzee_cluster.commands.shared import add_scorecard, count, scorecard
 from yahtzee_cluster.errors import UsageError
@@ -12,9 +14,11 @@ from yahtzee_cluster.game.scorecard import parse_scorecard
 from yahtzee_cluster.objectives.goals import Goal, parse_goal
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import Adviser
-from yahtzee_cluster.play.position import START_OF_TURN, Position
+from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
+from yahtzee_cluster.play.sources import LIMIT_S
 from yahtzee_cluster.runtime.configuration import parse_bytes
 from yahtzee_cluster.tables import open_table
+from yahtzee_cluster.text import shown
 
 
 def add_position(parser: argparse.ArgumentParser) -> None:
@@ -30,12 +34,20 @@ def add_position(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rolls-left", type=count, choices=range(3), metavar="N", help="rolls left, 0 to 2 (default: 2)"
     )
+    parser.add_argument(
+        "--other",
+        action="append",
+        metavar="CARD",
+        help="the scorecard of another player, with --goal win; first that of the player who moves next. The position "
+        "is that of the player to move",
+    )
     goal = parser.add_mutually_exclusive_group()
     goal.add_argument(
         "--goal",
         metavar="GOAL",
         help="mean; reach:N or above:N points; quantile:Q, the score that is reached with chance Q; win:OPPONENTS or "
-        "win-outright:OPPONENTS; best-of:K; power:P; worth:FILE (default: that of the table, or mean)",
+        "win-outright:OPPONENTS; win, against the players named by --other; best-of:K; power:P; worth:FILE (default: "
+        "that of the table, or mean)",
     )
     goal.add_argument("--reach", type=count, metavar="N", help="short for --goal reach:N")
     goal.add_argument("--beat", type=count, metavar="N", help="short for --goal above:N")
@@ -43,6 +55,12 @@ def add_position(parser: argparse.ArgumentParser) -> None:
         "--cache", metavar="SIZE", help="memory for solving the rest of the game, such as 500MB (default: 1GB)"
     )
     parser.add_argument("--threads", type=count, metavar="N", help="threads for that (default: one for each core)")
+    parser.add_argument(
+        "--limit",
+        metavar="TIME",
+        help="with one --other, solve the game of two exactly if it takes no longer, such as 10s or 2m; else the rule "
+        f"for several players decides (default: {LIMIT_S:g}s)",
+    )
 
 
 def adviser_of(options: argparse.Namespace, default_rules: str = "yahtzee") -> Adviser:
@@ -52,7 +70,16 @@ def adviser_of(options: argparse.Namespace, default_rules: str = "yahtzee") -> A
     if options.threads == 0:
         raise UsageError("threads: expected at least one")
     limit_bytes = None if options.cache is None else parse_bytes(options.cache)
-    return Adviser(rules, table, threads=options.threads, limit_bytes=limit_bytes)
+    limit_s = LIMIT_S if options.limit is None else _seconds(options.limit)
+    return Adviser(rules, table, threads=options.threads, limit_bytes=limit_bytes, limit_s=limit_s)
+
+
+def _seconds(text: str) -> float:
+    """Parse a time such as 30s, 2m or 1.5h."""
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*([smh]?)", text.strip(), re.ASCII)
+    if not match:
+        raise UsageError(f"limit: expected a time such as 30s, 2m or 1h, found {shown(text)}")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def goal_of(options: argparse.Namespace, adviser: Adviser) -> Goal:
@@ -62,14 +89,25 @@ def goal_of(options: argparse.Namespace, adviser: Adviser) -> Goal:
     return adviser.goal if options.goal is None else parse_goal(options.goal)
 
 
-def position_of(options: argparse.Namespace, adviser: Adviser) -> Position:
+def position_of(options: argparse.Namespace, adviser: Adviser, goal: Goal) -> Position:
     """The position that the flags describe."""
     roll = None if options.dice is None else parse_dice(options.dice)
     if roll is None and options.rolls_left is not None:
         raise UsageError("dice: say which are on the table, with --dice")
     left = START_OF_TURN if roll is None else START_OF_TURN - 1 if options.rolls_left is None else options.rolls_left
+    others = tuple(_other(text, adviser) for text in options.other or ())
+    if others and not goal.is_played_at_a_table:
+        raise UsageError("other: only --goal win looks at the other players; opponents of a goal are part of it")
     if options.card is None:
-        return Position(scorecard(options, adviser.anchors).anchor, roll, left, options.score_so_far or 0)
+        card = scorecard(options, adviser.anchors)
+        return Position(card.anchor, roll, left, options.score_so_far or 0, others=others)
     scorecard(options, adviser.anchors)  # refuses the flags for states
     refuse_flags(options, ["score_so_far"], "card: tells the score")
-    return Position.of(parse_scorecard(options.card, adviser.rules), roll, left)
+    return replace(Position.of(parse_scorecard(options.card, adviser.rules), roll, left), others=others)
+
+
+def _other(text: str, adviser: Adviser) -> Standing:
+    try:
+        return Standing.of(parse_scorecard(text, adviser.rules))
+    except UsageError as error:
+        raise UsageError(f"other: {error}") from error

@@ -22,7 +22,8 @@ from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard, parse_scorecard
 from yahtzee_cluster.kernels.turn import instruction_sets
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES, WITHOUT_TARGET
-from yahtzee_cluster.objectives.goals import EXPECTED, Goal, is_older, names_in_tables, parse_goal, parse_older
+from yahtzee_cluster.objectives.goals import Goal, is_older, names_in_tables, parse_goal, parse_older
+from yahtzee_cluster.objectives.opponents import EXPECTED
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.runtime.configuration import KEEP, MAX_THREADS, Computation, parse_bytes
 from yahtzee_cluster.runtime.flags import parse_count

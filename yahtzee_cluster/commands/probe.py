@@ -11,7 +11,19 @@ from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.question import answer_questions
 from yahtzee_cluster.play.wording import in_words
 
-OF_A_POSITION = "card", "used", "upper", "chip", "score_so_far", "dice", "rolls_left", "distribution", "json"
+OF_A_POSITION = (
+    "card",
+    "used",
+    "upper",
+    "chip",
+    "score_so_far",
+    "dice",
+    "rolls_left",
+    "other",
+    "distribution",
+    "json",
+    "plan",
+)
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +41,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--distribution", action="store_true", help="add how the final score is distributed, which takes longer"
     )
+    parser.add_argument(
+        "--plan", action="store_true", help="only print what solving would take, in values, memory and time"
+    )
     parser.add_argument("--lines", action="store_true", help="answer questions from stdin")
     add_json(parser)
 
@@ -41,5 +56,9 @@ def run(options: argparse.Namespace) -> str:
             refuse_flags(options, OF_A_POSITION, "lines: every line has its own position")
             answer_questions(adviser, goal)
             return ""
-        answer = adviser.answer(position_of(options, adviser), goal, with_distribution=options.distribution)
+        position = position_of(options, adviser, goal)
+        if options.plan:
+            plan = adviser.plan(position, goal)
+            return json.dumps(plan.to_dict()) if options.json else plan.words
+        answer = adviser.answer(position, goal, with_distribution=options.distribution)
     return json.dumps(answer.to_dict()) if options.json else in_words(answer)

@@ -8,6 +8,7 @@
     best-of:K[:OTHERS]       the highest mean of the best of K scores, this one and K-1 others
     win:OPPONENTS            more points than every opponent; a tie with the best of them counts half
     win-outright:OPPONENTS   the same; a tie is lost
+    win                      the same as with opponents, against the other players of a position, who watch as well
 
 Opponents are joined by `+`, each with `K*` before it if there are K of the kind. A number is a final score that is on
 the table already; `file:FILE` has a distribution of final scores; `card:CARD` is a scorecard that is played on for the
@@ -26,10 +27,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.errors import FileError, UsageError
-from yahtzee_cluster.fields import MAX_COUNT, plain_number, read_numbers, whole_number
-from yahtzee_cluster.text import did_you_mean, shown, suggestion
+from yahtzee_cluster.fields import plain_number, read_numbers, whole_number
+from yahtzee_cluster.objectives.opponents import (
+    EXPECTED,
+    MOST_OPPONENTS,
+    THE_MEAN,
+    Opponent,
+    Opponents,
+    joined,
+    listed,
+    parse_opponent,
+    parse_opponents,
+    usual,
+)
+from yahtzee_cluster.text import shown, suggestion
 
-MOST_OPPONENTS = 1000
 MOST = {"quantile": 1.0, "power": 100.0}
 FORMS = {
     "mean": "`mean` alone",
@@ -43,52 +55,12 @@ FORMS = {
     "win-outright": "win-outright:OPPONENTS",
 }
 """By kind of goal, how it is written."""
-EXPECTED = "expected"
-"""The strategy with the highest expected score."""
 SLACK = 1e-12
 """A probability that is lower by this fraction may be so by rounding alone."""
 
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Opponent:
-    """An opponent by name."""
-
-    kind: str
-    """`score`, `strategy`, `file` or `card`."""
-    text: str
-    """The final score, the strategy, the path of the file, or the scorecard."""
-
-    def __post_init__(self) -> None:
-        if "+" in self.text:
-            raise UsageError(f"goal: + joins opponents and cannot be part of a name, found {shown(self.text)}")
-
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.text}" if self.kind in {"file", "card"} else self.text
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the name alone tells how the opponent scores, without a file or a table."""
-        return self.kind in {"score", "card"} or self.text == EXPECTED
-
-    def words(self, count: int, one: str, many: str) -> str:
-        """So many of these; `one` and `many` are the words for opponents."""
-        who, plays = (one, "plays") if count == 1 else (f"{count} {many}", "play")
-        match self.kind, self.text:
-            case "score", score:
-                return f"a final score of {score}" if count == 1 else f"{count} final scores of {score}"
-            case "file", path:
-                return f"{who} with scores as in {path}"
-            case "card", card:
-                return f"{who} who {plays} for {MEAN.words} from {card} on"
-            case _, "expected":
-                return f"{who} who {plays} for {MEAN.words}"
-        return f"{who} with the strategy {self.text}"
-
-
-Opponents = tuple[tuple[Opponent, int], ...]
-"""Different opponents, each with how many there are of it."""
 CurveOf = Callable[[Opponent], Values]
 """Finds the distribution of an opponent's final score: [s] is the probability of at least s points."""
 
@@ -115,17 +87,17 @@ class Goal:
             raise UsageError(f"goal: expected at most {MOST_OPPONENTS} opponents, found {self.n_opponents}")
 
     def __str__(self) -> str:
+        if self.kind == "mean" or self.is_played_at_a_table:
+            return self.kind
         match self.kind:
-            case "mean":
-                return self.kind
             case "worth":
                 return f"{self.kind}:{self.file}"
             case "table":
                 return self.file
             case "win" | "win-outright":
-                return f"{self.kind}:{_joined(self.opponents)}"
+                return f"{self.kind}:{joined(self.opponents)}"
             case "best-of":
-                others = "" if self.opponents == _usual(self.n_opponents) else f":{_joined(self.opponents)}"
+                others = "" if self.opponents == usual(self.n_opponents) else f":{joined(self.opponents)}"
                 return f"{self.kind}:{self.n_opponents + 1}{others}"
         return f"{self.kind}:{_plain(self.number)}"
 
@@ -145,13 +117,15 @@ class Goal:
                 words = words_of_table(self.file)
             case "worth":
                 words = f"the highest mean of what the score is worth in {self.file}"
+            case "win" if not self.opponents:
+                words = f"a win against the other players, {self._tie}"
             case "win" | "win-outright":
-                words = f"a win against {_listed(self.opponents, 'an opponent', 'opponents')}, {self._tie}"
+                words = f"a win against {listed(self.opponents, 'an opponent', 'opponents')}, {self._tie}"
             case "best-of" if self.opponents:
-                others = _listed(self.opponents, "another", "others")
+                others = listed(self.opponents, "another", "others")
                 words = f"the highest mean of the best of {self.n_opponents + 1} scores, with {others}"
             case _:
-                words = "the highest expected score"
+                words = THE_MEAN
         return words
 
     @property
@@ -175,6 +149,11 @@ class Goal:
         return {"reach": int(self.number), "above": int(self.number) + 1}.get(self.kind)
 
     @property
+    def is_played_at_a_table(self) -> bool:
+        """Whether the opponents are the other players of a position."""
+        return self.kind == "win" and not self.opponents
+
+    @property
     def n_opponents(self) -> int:
         """The number of opponents, or of others."""
         return sum(count for _, count in self.opponents)
@@ -189,6 +168,8 @@ class Goal:
                 return (scores >= (self.reach or 0)).astype(float)
             case "quantile":
                 raise UsageError(f"goal: {self} is no utility of the final score; it takes the chances of all scores")
+            case "win" if not self.opponents:
+                raise UsageError(f"goal: say against whom, as in win:{EXPECTED}; only a position has other players")
             case "power":
                 with np.errstate(over="ignore"):  # tables refuse worths that are too large, whatever the goal
                     return np.asarray(scores ** float(self.number), float)
@@ -241,6 +222,8 @@ def parse_goal(text: str) -> Goal:
             goal = Goal(kind, file=said) if said else None
         case "best-of":
             goal = _best_of(said)
+        case "win" if not colon:
+            goal = Goal(kind)
         case "win" | "win-outright":
             goal = Goal(kind, opponents=parse_opponents(said))
         case "beat" | "beat-all":
@@ -272,43 +255,10 @@ def _best_of(said: str) -> Goal | None:
     count = whole_number(number.strip())
     if not count or count > MOST_OPPONENTS + 1:
         return None
-    goal = Goal("best-of", opponents=parse_opponents(others) if has_others else _usual(count - 1))
+    goal = Goal("best-of", opponents=parse_opponents(others) if has_others else usual(count - 1))
     if goal.n_opponents != count - 1:
         raise UsageError(f"goal: best-of:{count} takes {count - 1} others, found {goal.n_opponents} in {shown(said)}")
     return goal
-
-
-def parse_opponents(text: str) -> Opponents:
-    """Opponents joined by `+`; the same one twice is two of it."""
-    counts: dict[Opponent, int] = {}
-    for part in map(str.strip, text.split("+")):
-        number, star, name = (piece.strip() for piece in part.partition("*"))
-        several = star and number.isdecimal()
-        count = whole_number(number) if several else 1
-        if not count:
-            raise UsageError(f"goal: expected 1 to {MOST_OPPONENTS} opponents, found {shown(part)}")
-        opponent = parse_opponent(name if several else part)
-        counts[opponent] = counts.get(opponent, 0) + count
-    return tuple(counts.items())
-
-
-def parse_opponent(text: str) -> Opponent:
-    """One opponent; whether its file or strategy exists is not checked yet."""
-    text = text.strip()
-    kind, colon, name = (part.strip() for part in text.partition(":"))
-    if not text or (colon and not name):
-        kinds = f"a final score, {EXPECTED}, DIR, DIR:N, file:FILE or card:CARD"
-        raise UsageError(f"goal: expected opponents, joined by +, each {kinds}; found {shown(text)}")
-    if colon and kind in {"file", "card"}:
-        return Opponent(kind, name)
-    if plain_number(text) is not None:
-        score = whole_number(text)
-        if score is None or score > MAX_COUNT:
-            raise UsageError(f"goal: expected a final score from 0 to {MAX_COUNT}, found {shown(text)}")
-        return Opponent("score", str(score))
-    if colon and whole_number(name) is None and (question := did_you_mean(kind, ("file", "card"))):
-        raise UsageError(f"goal: no opponent {shown(text)}; {question}")
-    return Opponent("strategy", text)
 
 
 def score_for(chance: float, probabilities: Sequence[float] | Values) -> int:
@@ -382,17 +332,3 @@ def _worths_in(file: str, n_scores: int) -> Values:
 def _plain(number: float) -> str:
     """A number in the shortest form that is read as the same number."""
     return repr(number).removesuffix(".0")
-
-
-def _usual(count: int) -> Opponents:
-    """So many opponents who play for the highest expected score."""
-    return ((Opponent("strategy", EXPECTED), count),) if count else ()
-
-
-def _joined(opponents: Opponents) -> str:
-    return "+".join(f"{count}*{one}" if count > 1 else str(one) for one, count in opponents)
-
-
-def _listed(opponents: Opponents, one: str, many: str) -> str:
-    *most, last = (opponent.words(count, one, many) for opponent, count in opponents)
-    return f"{', '.join(most)} and {last}" if most else last

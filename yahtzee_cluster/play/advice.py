@@ -9,32 +9,28 @@ solved in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import wait
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from yahtzee_cluster.analysis.forward import play_on
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.game.anchors import Anchors
-from yahtzee_cluster.game.possible_scores import check_score, highest_score
 from yahtzee_cluster.game.rest import rest_of, to_rest
 from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.game.scorecard import legal_play
 from yahtzee_cluster.objectives.expected import ExpectedTable
-from yahtzee_cluster.objectives.goals import MEAN, Goal, goal_of_table, parse_goal
-from yahtzee_cluster.objectives.probabilities import MaxProb, Reach, Scores
-from yahtzee_cluster.objectives.scorecards import Scorecards
-from yahtzee_cluster.objectives.utility import Utility
-from yahtzee_cluster.play.aims import Aim, ByUtility, ForQuantile, ForTheMean, ToReach
+from yahtzee_cluster.objectives.goals import Goal, parse_goal
+from yahtzee_cluster.objectives.probabilities import Scores
+from yahtzee_cluster.play.aims import Aim, ByUtility, ForTheMean, ToReach
 from yahtzee_cluster.play.answer import Advice, Answer, Distribution
-from yahtzee_cluster.play.choices import Choices, ranked, tie
-from yahtzee_cluster.play.from_here import FromHere, ProblemOf
+from yahtzee_cluster.play.choices import Choices, Move, ranked, tie
 from yahtzee_cluster.play.opponents import curve_of
+from yahtzee_cluster.play.plan import Plan
 from yahtzee_cluster.play.position import Position
+from yahtzee_cluster.play.rule import ByTheRule
+from yahtzee_cluster.play.sources import LIMIT_S, Sources
+from yahtzee_cluster.play.two_players import ToWin
 from yahtzee_cluster.tables import table_of
-from yahtzee_cluster.tables.memory import solve_in_memory
 from yahtzee_cluster.tables.table import Table
 
 Asked = Goal | str | int | None
@@ -61,18 +57,17 @@ class Adviser:
     """
 
     def __init__(
-        self, rules: Rules, table: Table | None = None, *, threads: int | None = None, limit_bytes: int | None = None
+        self,
+        rules: Rules,
+        table: Table | None = None,
+        *,
+        threads: int | None = None,
+        limit_bytes: int | None = None,
+        limit_s: float = LIMIT_S,
     ) -> None:
         self.rules = rules.whole or rules
-        if table and (table.rules.whole or table.rules).table != self.rules.table:
-            raise UsageError(f"{table.path}: holds another game")
-        if table and not table.gives_advice:
-            raise table.refusal("; advice takes a table of maxprob, scores or some utility")
-        self.anchors = Anchors(self.rules)
-        self._table = table
-        self._threads = threads
-        self._limit_bytes = limit_bytes
-        self._from_here = FromHere(self.rules, threads, limit_bytes)
+        self._sources = Sources(self.rules, table, threads, limit_bytes, limit_s)
+        self.anchors = self._sources.anchors
 
     def __enter__(self) -> Self:
         return self
@@ -82,23 +77,22 @@ class Adviser:
 
     def close(self) -> None:
         """Give up what is being solved in the background."""
-        self._from_here.close()
+        self._sources.close()
 
     @property
     def goal(self) -> Goal:
         """The goal by default: that of the table, else the highest expected score."""
-        name = self._table.goal if self._table else None
-        return MEAN if name is None else _goal_named(name)
+        return self._sources.goal
 
     @property
     def reaches_scores(self) -> bool:
-        """Whether the table says how to reach a score."""
-        return self._table is not None and self._table.reaches_scores
+        """Whether there is a table that says how to reach a score."""
+        return self._sources.reaches_scores
 
     @property
     def expected(self) -> ExpectedTable:
         """The table of the highest expected scores."""
-        return self._whole.expected
+        return self._sources.whole.expected
 
     def advise(self, position: Position, goal: Asked = None) -> list[Advice]:
         """Every legal move, the best first, for a goal; by default for that of the table, or the expected score.
@@ -108,16 +102,17 @@ class Adviser:
         """
         if not position.anchor.free:
             raise UsageError("no box is free: the game is over")
-        return self._evaluated(position, self._aim(position, self._goal(goal)))
+        return self._evaluated(position, self._sources.aim(position, self._goal(goal)))
 
     def answer(self, position: Position, goal: Asked = None, *, with_distribution: bool = False) -> Answer:
         """All that is to be known of a position, for a goal; the distribution of the final score only if asked for."""
         goal = self._goal(goal)
         if not position.anchor.free:
             return self._final(position, goal)
-        aim = self._aim(position, goal)
+        aim = self._sources.aim(position, goal)
         moves = tuple(self._evaluated(position, aim))
         found = self._distribution(position, aim) if with_distribution else None
+        rule = self._rule(position, moves) if isinstance(aim, ToWin) else None
         boxes: dict[str, float] = {}
         for outcome, chance in zip(*self._ends(position, aim), strict=True):
             name = aim.choices.name_of(outcome)
@@ -132,22 +127,21 @@ class Adviser:
             moves=moves,
             ends=tuple(sorted(boxes.items(), key=lambda end: -end[1])),
             source=aim.source,
+            rule=rule,
             distribution=found,
         )
 
     def prepare(self, position: Position, goal: Asked = None, within_s: float = 0.0) -> bool:
         """Begin to solve in the background what advice needs from this position on; whether it is there by then."""
-        goal = self._goal(goal)
-        if not position.anchor.free or not self._is_to_be_solved(position, goal):
-            return True
-        problem_of = self._problem_of(goal, position.score)
-        solving = self._from_here.begin(str(goal), position.anchor, position.score, problem_of)
-        return not wait([solving], within_s).not_done
+        return self._sources.prepare(position, self._goal(goal), within_s)
+
+    def plan(self, position: Position, goal: Asked = None) -> Plan:
+        """What solving the rest of the game from a position takes, for a goal, before anything is solved."""
+        return self._sources.plan(position, self._goal(goal))
 
     def check(self, position: Position) -> None:
         """Refuse a position that no game reaches."""
-        self.anchors.reachable(position.anchor)
-        check_score(self.anchors, position.anchor, position.score)
+        self._sources.check(position)
 
     def score(self, anchor: Anchor, roll: Sequence[int], category: int) -> tuple[Anchor, int]:
         """The state after scoring a roll in a box, and the points for it, bonuses included."""
@@ -160,15 +154,6 @@ class Adviser:
         if isinstance(goal, int):
             return parse_goal(f"reach:{goal}")
         return parse_goal(goal) if isinstance(goal, str) else goal or self.goal
-
-    @cached_property
-    def _whole(self) -> Choices:
-        return Choices(self.rules)
-
-    @cached_property
-    def _of_table(self) -> Choices:
-        assert self._table
-        return self._whole if self._table.rules.whole is None else Choices(self._table.rules)
 
     def _evaluated(self, position: Position, aim: Aim) -> list[Advice]:
         moves, values = aim.evaluated(self._within(position, aim), position.dice, position.rolls_left)
@@ -191,54 +176,11 @@ class Adviser:
         """The anchor of a position in the game of an aim, which may be the rest of one."""
         return to_rest(aim.choices.rules, position.anchor)
 
-    def _aim(self, position: Position, goal: Goal) -> Aim:
-        """What moves are valued by in a position, which some game has to reach."""
-        if goal == MEAN:
-            self.anchors.reachable(position.anchor)
-            return ForTheMean(self._whole, position.score)
-        self.check(position)
-        if goal.reach is not None and goal.reach <= position.score:
-            return ToReach(self._whole, position.score, 0)
-        if not self._is_to_be_solved(position, goal):
-            assert self._table
-            return self._aim_by(self._of_table, self._table, position, goal)
-        problem_of = self._problem_of(goal, position.score)
-        solved = self._from_here.solve(str(goal), position.anchor, position.score, problem_of)
-        return self._aim_by(solved.choices, solved.table, position, goal, "solved")
-
-    @staticmethod
-    def _aim_by(choices: Choices, table: Table, position: Position, goal: Goal, source: str = "table") -> Aim:
-        """The aim of a goal by the values of a table."""
-        if table.goal is not None:
-            return ByUtility(choices, position.score, table.for_goal(), source)
-        if goal.reach is not None:
-            return ToReach(choices, position.score, goal.reach - position.score, table, source)
-        return ForQuantile(choices, position.score, goal.number, table, source)
-
-    def _is_to_be_solved(self, position: Position, goal: Goal) -> bool:
-        """Whether no table has the values of the states after this turn."""
-        if goal == MEAN or (goal.reach is not None and goal.reach <= position.score):
-            return False
-        table = self._table
-        if table is None or not covers(table.rules, position.anchor):
-            return True
-        if goal.reach is not None and table.reaches_scores:
-            return goal.reach - position.score > table.target
-        return goal != self.goal
-
-    def _problem_of(self, goal: Goal, score: int) -> ProblemOf:
-        """Makes the problem of a goal from the rules of the rest of a game that begins with this score."""
-
-        def problem_of(rest: Rules) -> Scorecards:
-            if goal.reach is not None:
-                return Reach(rest, goal.reach - score)
-            if goal.kind == "quantile":
-                return MaxProb(rest, max(1, highest_score(Anchors(rest))))
-            n_rest = Utility.count_scores(rest)
-            worths = goal.worths(score + n_rest, lambda opponent: curve_of(opponent, self.rules))
-            return Utility(rest, str(goal), tuple(worths[score:].tolist()), before=score)
-
-        return problem_of
+    def _rule(self, position: Position, moves: Sequence[Advice]) -> tuple[Move, float] | None:
+        """The best move by the rule for several players, and what it costs; None where nothing better is known."""
+        rule = ByTheRule(Choices(rest_of(self.rules, position.anchor)), position)
+        best = self._evaluated(position, rule)[0].move
+        return next(((one.move, one.cost) for one in moves if one.move == best), None)
 
     # --------------------------------------------------------------------------------------------- the final score
 
@@ -248,9 +190,13 @@ class Adviser:
         score = position.score
         if goal.kind in {"mean", "quantile"}:
             value = float(score)
+        elif goal.is_played_at_a_table:
+            if not position.others or any(other.anchor.free for other in position.others):
+                raise UsageError("others: whoever is to move has a free box; here, only other players have")
+            best = max(other.score for other in position.others)
+            value = 0.5 * (score == best) + (score > best)
         elif goal.kind == "table":
-            assert self._table
-            value = self._table.worth(position.anchor, score)
+            value = self._sources.worth_at_the_end(position)
         else:
             value = float(goal.worths(score + 1, lambda opponent: curve_of(opponent, self.rules))[score])
         return Answer(
@@ -277,7 +223,7 @@ class Adviser:
             need = aim.need
             if need > 0:
                 problem = Scores(choices.rules, need)
-                memory = solve_in_memory(problem, threads=self._threads, limit_bytes=self._limit_bytes, keeps_all=True)
+                memory = self._sources.solved(problem)
                 strategy, target = table_of(problem, memory), need
                 aim = ToReach(choices, position.score, need, strategy)
             else:
@@ -289,22 +235,5 @@ class Adviser:
             if chance:
                 state = aim.choices.anchors.anchor(place), position.score - before + points
                 states[state] = states.get(state, 0.0) + chance
-        played = play_on(states, aim.choices.expected, strategy, target, self._threads)
+        played = play_on(states, aim.choices.expected, strategy, target, self._sources.threads)
         return Distribution(np.concatenate([np.ones(before), played.curve]))
-
-
-def _goal_named(name: str) -> Goal:
-    """The goal of a table by its name, unless that depends on files, which may have changed or be other ones."""
-    goal = goal_of_table(name)
-    if goal and not goal.file and all(one.is_known for one, _ in goal.opponents):
-        return goal
-    return Goal("table", file=name)
-
-
-def covers(rules: Rules, anchor: Anchor) -> bool:
-    """Whether an anchor of a whole game is one of this game, which may be the rest of it."""
-    try:
-        to_rest(rules, anchor)
-    except UsageError:
-        return False
-    return True

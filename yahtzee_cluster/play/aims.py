@@ -13,6 +13,7 @@ from yahtzee_cluster.game.dice import Keep
 from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.expected import moments_after, std_of
 from yahtzee_cluster.objectives.goals import score_for
+from yahtzee_cluster.play.answer import Chances
 from yahtzee_cluster.play.choices import After, Choices, Move, Values
 from yahtzee_cluster.tables.table import Table
 from yahtzee_cluster.tables.utility import UtilityTable
@@ -29,6 +30,8 @@ class Figures(TypedDict, total=False):
     """The expected final score when playing for the goal; None if it is not known."""
     std: float | None
     """The standard deviation of the final score; None if it is not known."""
+    chances: Chances
+    """With two players, the probabilities of a win, a tie and a loss."""
 
 
 class Aim(ABC):

@@ -24,6 +24,15 @@ MOST_ENDS = 3
 """Boxes named in the main line."""
 
 
+@dataclass(frozen=True)
+class Chances:
+    """The probabilities with which a game of two ends, for the player to move."""
+
+    win: float
+    tie: float
+    loss: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Advice:
     """A move with its figures.
@@ -44,6 +53,8 @@ class Advice:
     """The expected final score when playing for the goal, if it is known."""
     std: float | None = None
     """The standard deviation of the final score, if it is known."""
+    chances: Chances | None = None
+    """With two players, the probabilities of a win, a tie and a loss, if they are known."""
     cost: float
     """The difference in value to the best move, by the goal."""
 
@@ -60,6 +71,8 @@ class Advice:
             found["keep"] = move.keep
         elif move.category is not None:
             found |= {"category": move.category, "points": move.points}
+        if self.chances is not None:
+            found |= {"win": self.chances.win, "tie": self.chances.tie, "loss": self.chances.loss}
         return found | {"mean": self.expected, "std": self.std}
 
 
@@ -116,7 +129,9 @@ class Answer:
     ends: tuple[tuple[str, float], ...]
     """The boxes in which the turn ends if it is played on for the goal, with their probabilities, most likely first."""
     source: str
-    """Where the values are from: `expected`, `table` or `solved`."""
+    """Where the values are from: `expected`, `table`, `solved`, `rule` or `score`."""
+    rule: tuple[Move, float] | None = None
+    """With two players, the move that the rule for several players takes, and what it costs."""
     distribution: Distribution | None = None
     """How the final score is distributed when playing for the goal, if that was asked for."""
 
@@ -161,6 +176,8 @@ class Answer:
             "forced": self.forced,
             "line": self.line,
             "source": self.source,
+            "others": [{"score": other.score, "free": other.anchor.free.bit_count()} for other in position.others],
+            "rule": self.rule and {"words": self.rule[0].words, "cost": self.rule[1]},
             "moves": [advice.to_dict() for advice in self.moves],
             "distribution": self.distribution and self.distribution.to_dict(),
         }

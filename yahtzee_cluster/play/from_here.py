@@ -11,6 +11,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.possible_scores import check_score
 from yahtzee_cluster.game.rest import rest_of, to_rest
 from yahtzee_cluster.game.rules import Anchor, Rules
+from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.play.choices import Choices
 from yahtzee_cluster.progress import stage
@@ -20,7 +21,7 @@ from yahtzee_cluster.tables.table import Table
 
 SHOW_EVERY_S = 0.1
 
-ProblemOf = Callable[[Rules], Scorecards]
+ProblemOf = Callable[[Rules], Scorecards | Race]
 """Makes the problem of a goal from the rules of the rest of a game."""
 
 
@@ -36,6 +37,8 @@ class Solved:
     """Those of the rest of the game."""
     table: Table
     memory: Memory
+    n_free_of_others: int = 0
+    """Free categories of the other player, whose are elements of the same problem."""
 
     def covers(self, goal: str, anchor: Anchor, score: int) -> bool:
         """Whether play may have led to this state, and the values of the states after the next turn are here."""
@@ -44,7 +47,7 @@ class Solved:
             check_score(self.choices.anchors, rest, score - self.score)
         except UsageError:
             return False
-        return goal == self.goal and rest.free.bit_count() - 1 in self.memory
+        return goal == self.goal and rest.free.bit_count() + self.n_free_of_others - 1 in self.memory
 
 
 class FromHere:
@@ -112,7 +115,8 @@ class FromHere:
         )
         choices = Choices(rules)
         assert choices.expected
-        return Solved(goal, anchor, score, choices, table_of(problem, memory), memory)
+        others = len(problem.element_names) - len(rules.categories)
+        return Solved(goal, anchor, score, choices, table_of(problem, memory), memory, others)
 
     def _report(self, share: float, _: str) -> None:
         self._share = share

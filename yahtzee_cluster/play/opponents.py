@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.analysis.forward import play_for_mean
 from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.fields import read_numbers
+from yahtzee_cluster.game.rest import rest_of
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.objectives.goals import SLACK, Opponent
+from yahtzee_cluster.game.scorecard import parse_scorecard
+from yahtzee_cluster.objectives.goals import SLACK
+from yahtzee_cluster.objectives.opponents import Opponent
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
 
 ROUNDED = 1e-4
@@ -32,8 +33,10 @@ def curve_of(opponent: Opponent, rules: Rules) -> Values:
         case "file":
             return read_distribution(opponent.text)
         case "card":
-            card = import_module("yahtzee_cluster.game.scorecard").parse_scorecard(opponent.text, game)
-            return np.concatenate([np.ones(card.score), play_for_mean(game, card.anchor).curve])
+            card = parse_scorecard(opponent.text, game)
+            if not card.anchor.free:
+                return np.ones(card.score + 1)
+            return np.concatenate([np.ones(card.score), play_for_mean(rest_of(game, card.anchor)).curve])
     strategy = parse_strategy(opponent.text)
     return strategy.played(common_rules([strategy], game)).curve
 

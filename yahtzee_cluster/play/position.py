@@ -19,6 +19,19 @@ START_OF_TURN = 3
 
 
 @dataclass(frozen=True)
+class Standing:
+    """The scorecard of another player, and the score on it."""
+
+    anchor: Anchor
+    score: int
+
+    @classmethod
+    def of(cls, card: Scorecard) -> Self:
+        """That of a scorecard."""
+        return cls(card.anchor, card.score)
+
+
+@dataclass(frozen=True)
 class Position:
     """A scorecard and the dice on the table, in any order.
 
@@ -35,6 +48,8 @@ class Position:
     """The score so far; it makes no difference when playing for the highest expected score."""
     card: Scorecard | None = field(default=None, compare=False)
     """The whole scorecard, if it is known."""
+    others: tuple[Standing, ...] = ()
+    """The other players, in the order in which they play after this one."""
 
     @classmethod
     def of(cls, card: Scorecard, roll: Sequence[int] | None = None, rolls_left: int | None = None) -> Self:

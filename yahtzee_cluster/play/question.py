@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from yahtzee_cluster.errors import UsageError
@@ -15,12 +16,12 @@ from yahtzee_cluster.objectives.goals import Goal, parse_goal
 from yahtzee_cluster.output import write_stdout
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import VERSION
-from yahtzee_cluster.play.position import START_OF_TURN, Position
+from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.text import shown, suggestion
 
 STATE = "used", "upper", "chip", "score"
 """What stands for a scorecard where only the state is known."""
-FIELDS = "id", "card", *STATE, "dice", "rolls_left", "goal", "distribution"
+FIELDS = "id", "card", *STATE, "dice", "rolls_left", "others", "goal", "distribution"
 
 
 def answer_questions(adviser: Adviser, goal: Goal) -> None:
@@ -61,6 +62,8 @@ def answered(question: Mapping[str, Any], adviser: Adviser, goal: Goal) -> dict[
     with_distribution = _flag(question, "distribution")
     position = position_of(question, adviser)
     goal = goal if said is None else parse_goal(said)
+    if position.others and not goal.is_played_at_a_table:
+        raise UsageError("others: only the goal win looks at the other players")
     return adviser.answer(position, goal, with_distribution=with_distribution).to_dict()
 
 
@@ -69,11 +72,15 @@ def position_of(question: Mapping[str, Any], adviser: Adviser) -> Position:
     roll, left = _dice(question.get("dice")), question.get("rolls_left")
     if left is None:
         left = START_OF_TURN if roll is None else START_OF_TURN - 1
+    cards = question.get("others", [])
+    if not isinstance(cards, list):
+        raise UsageError(f"others: expected a list of scorecards, found {shown(cards)}")
+    others = tuple(Standing.of(_card(card, adviser)) for card in cards)
     if "card" in question:
         beside = [name for name in STATE if name in question]
         if beside:
             raise UsageError(f"card: says all of {', '.join(STATE)}; leave out {', '.join(beside)}")
-        return Position.of(_card(question["card"], adviser), roll, left)
+        return replace(Position.of(_card(question["card"], adviser), roll, left), others=others)
     used = question.get("used", [])
     if not isinstance(used, list) or not all(isinstance(name, str) for name in used):
         raise UsageError(f"used: expected a list of names, found {shown(used)}")
@@ -82,7 +89,7 @@ def position_of(question: Mapping[str, Any], adviser: Adviser) -> Position:
         if number is not None and not is_integer(number, 0, MAX_COUNT):
             raise UsageError(f"{name}: expected a whole number from 0 to {MAX_COUNT}, found {shown(number)}")
     anchor = anchor_of(adviser.anchors, used_of(used, adviser.rules), upper, _flag(question, "chip"))
-    return Position(anchor, roll, left, score or 0)
+    return Position(anchor, roll, left, score or 0, others=others)
 
 
 def _card(said: object, adviser: Adviser) -> Scorecard:

@@ -13,7 +13,8 @@ from yahtzee_cluster.fields import is_there, whole_number
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import ExpectedTable
-from yahtzee_cluster.objectives.goals import EXPECTED, MEAN, words_of_table
+from yahtzee_cluster.objectives.goals import MEAN, words_of_table
+from yahtzee_cluster.objectives.opponents import EXPECTED
 from yahtzee_cluster.play.monte_carlo import Seat
 from yahtzee_cluster.play.policies import ByTable, ForTheMean
 from yahtzee_cluster.play.several_players import ForTheChance, Perfectly

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -10,32 +9,15 @@ import numpy as np
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.possible_scores import check_score
 from yahtzee_cluster.game.rest import to_whole
-from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.race import Begun, ByLead
 from yahtzee_cluster.play.aims import Aim, Figures
+from yahtzee_cluster.play.answer import Chances
 from yahtzee_cluster.play.choices import After, Choices, Values
-from yahtzee_cluster.play.position import Position
+from yahtzee_cluster.play.position import Position, Standing
 from yahtzee_cluster.tables.race import RaceTable
 
 
-@dataclass(frozen=True)
-class Opponent:
-    """The scorecard of the other player, and the score on it."""
-
-    anchor: Anchor
-    score: int
-
-
-@dataclass(frozen=True)
-class Chances:
-    """The probabilities with which a game ends, for the player to move."""
-
-    win: float
-    tie: float
-    loss: float
-
-
-def race_from(position: Position, opponent: Opponent) -> Begun:
+def race_from(position: Position, opponent: Standing) -> Begun:
     """Where the race begins in which the player of a position is to move.
 
     That player is the first if both have equally many free boxes, and the second with one more.
@@ -61,7 +43,7 @@ class ToWin(Aim):
     """
 
     def __init__(
-        self, choices: Choices, position: Position, opponent: Opponent, table: RaceTable, source: str = "table"
+        self, choices: Choices, position: Position, opponent: Standing, table: RaceTable, source: str = "table"
     ) -> None:
         super().__init__(choices, position.score, source)
         if table.rules.table != (choices.rules.whole or choices.rules).table:
@@ -88,8 +70,10 @@ class ToWin(Aim):
         return np.concatenate([self._sign * np.array(found).T, self.moments(after)[:1]])
 
     def figures(self, worth: list[float]) -> Figures:
-        """The probability of a win, a tie counted half."""
-        return {"p": worth[0] if self._sign > 0 else 1 + worth[0]}
+        """The probability of a win, a tie counted half, and those of a win, a tie and a loss if the table has them."""
+        found: Figures = {"p": worth[0] if self._sign > 0 else 1 + worth[0]}
+        chances = self.chances(worth)
+        return found | {"chances": chances} if chances else found
 
     def chances(self, worth: list[float]) -> Chances | None:
         """The probabilities of a win, a tie and a loss, if the table tells wins and ties apart."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import NamedTuple
 
 from yahtzee_cluster.objectives.goals import MEAN, Goal
@@ -36,6 +37,9 @@ def figures_of(advice: Advice, goal: Goal = MEAN) -> list[Figure]:
     found = []
     if advice.p is not None:
         found.append(Figure("goal", text := _percent(advice.p), f"{text} {goal.outcome}"))
+    if advice.chances is not None:
+        for heading, chance in zip(("win", "tie", "loss"), astuple(advice.chances), strict=True):
+            found.append(Figure(heading, text := _percent(chance), f"{text} {heading}"))
     if advice.worth is not None and goal.kind == "quantile":
         found.append(Figure("score", text := f"{advice.worth:.0f}", f"{text} points"))
     elif advice.worth is not None:
@@ -57,6 +61,12 @@ def in_words(answer: Answer) -> str:
     if answer.std is not None:
         lines.append(f"{'std':10} {answer.std:.4f}")
     lines.append(f"{'best':10} {answer.line}")
+    if answer.source == "rule":
+        lines.append(f"{'by':10} the rule for several players, which approximates")
+    elif answer.rule:
+        move, cost = answer.rule
+        off = f"which costs {100 * cost:.3g} %" if cost else "too"
+        lines.append(f"{'rule':10} the rule for several players says {move.words}, {off}")
     if answer.moves:
         lines += ["", listing(answer.moves, goal)]
     if answer.distribution:

@@ -120,6 +120,8 @@ class Memory:
 
         with ThreadPoolExecutor(n_threads) as pool:
             for cls in self.partition.classes:
+                if not keeps_all:
+                    self._blocks.pop(ClassId(cls - 2), None)
                 block = Block(
                     self.partition.members(cls), self.partition.starts(cls), new_values(self.partition.n_values[cls])
                 )
@@ -130,8 +132,6 @@ class Memory:
                 if is_cancelled():
                     raise CancelledError("the question was taken back")
                 self._blocks[cls] = block
-                if not keeps_all:
-                    self._blocks.pop(ClassId(cls - 2), None)
 
 
 def solve_in_memory(
