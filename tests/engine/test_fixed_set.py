@@ -67,13 +67,13 @@ def test_smallest_that_fits() -> None:
     """The smallest size that fits does fit, the next smaller one does not, and too small a cache fits nothing."""
     search = FixedSetSearch(YAHTZEE)
     for megabytes in (4, 64, 256, 1024):
-        smallest = smallest_that_fits(YAHTZEE, search, megabytes << 20)
+        smallest = smallest_that_fits(search, megabytes << 20)
         assert smallest is not None
         assert needed_bytes(YAHTZEE.partition(search.pick(smallest))) <= megabytes << 20
         if smallest:
             assert needed_bytes(YAHTZEE.partition(search.pick(smallest - 1))) > megabytes << 20
     search = FixedSetSearch(TWO)
-    assert smallest_that_fits(TWO, search, 0) is None
+    assert smallest_that_fits(search, 0) is None
     assert advise(TWO, search, 0, 2) is None
 
 
@@ -105,7 +105,7 @@ def test_sixty_elements_are_planned_without_listing_any() -> None:
     problem = Uniform((1,) * 61)
     search = FixedSetSearch(problem)
     assert search.n_values == 1 << 60
-    assert smallest_that_fits(problem, search, 1 << 40) is None
+    assert smallest_that_fits(search, 1 << 40) is None
 
 
 def test_the_search_ends_where_no_larger_set_can_be_faster(monkeypatch: pytest.MonkeyPatch) -> None:

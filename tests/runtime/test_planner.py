@@ -160,4 +160,4 @@ def test_too_many_classes_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(row.classes <= 100 for row in plan.rows)
     assert plan.left_out == [*range(4, 13)]
     assert "  Left out: 4 to 12, which make more than 100 classes." in as_text(plan)
-    assert smallest_that_fits(YACHT, FixedSetSearch(YACHT), 0) is None
+    assert smallest_that_fits(FixedSetSearch(YACHT), 0) is None

@@ -53,6 +53,16 @@ def dependents_of(dependencies: Mapping[ClassId, Sequence[ClassId]]) -> dict[Cla
 
 
 @dataclass(frozen=True)
+class Counts:
+    """What planning needs to know of each class that has members, counted in one go over a list of all subsets."""
+
+    n_members: dict[ClassId, int]
+    n_values: dict[ClassId, int]
+    without: dict[ClassId, int]
+    """The elements whose removal from some member leaves an existing subset."""
+
+
+@dataclass(frozen=True)
 class Partition:
     """The classes of all existing subsets, for one fixed set. Sets are bit sets, stored as integers.
 
@@ -71,6 +81,8 @@ class Partition:
     """Number of entries of each subset."""
     layer_sizes: tuple[int, ...] | None = field(default=None, compare=False)
     """Number of entries of each subset, by layer, if all subsets exist and this decides it; `sizes` is the same."""
+    counts: Counts | None = field(default=None, compare=False, repr=False)
+    """What is known of the classes in advance; without it, their members are enumerated to count them."""
 
     def __post_init__(self) -> None:
         assert 0 <= self.fixed < 1 << self.n_elements
@@ -118,6 +130,8 @@ class Partition:
 
     def n_members(self, cls: ClassId) -> int:
         """Number of members of a class."""
+        if self.counts is not None:
+            return self.counts.n_members.get(cls, 0)
         if self.layer_sizes is None:
             return len(self.members(cls))
         n_chosen = self.layer(cls) - self._packed(cls).bit_count()
@@ -144,6 +158,8 @@ class Partition:
     @cached_property
     def n_values(self) -> dict[ClassId, int]:
         """Number of entries in each class."""
+        if self.counts is not None:
+            return self.counts.n_values
         if self.layer_sizes is None:
             return {cls: int(self.starts(cls)[-1]) for cls in self.classes}
         return {cls: self.n_members(cls) * self.layer_sizes[self.layer(cls)] for cls in self.classes}
@@ -159,6 +175,8 @@ class Partition:
     @cached_property
     def classes(self) -> tuple[ClassId, ...]:
         """All classes with members, in layer order: every class comes after its dependencies."""
+        if self.counts is not None:
+            return tuple(self.counts.n_members)
         ids = range((self.n_elements + 1) << self.n_fixed)
         return tuple(ClassId(cls) for cls in ids if self.n_members(ClassId(cls)))
 
@@ -174,19 +192,24 @@ class Partition:
         return dependents_of({cls: self.dependencies(cls) for cls in self.classes})
 
     def _find_dependencies(self, cls: ClassId) -> tuple[ClassId, ...]:
+        without, below = self._without(cls), int(cls) - (1 << self.n_fixed)
+        same_part = [below] if without & ~self.fixed else []
+        fewer = sorted(below ^ 1 << i for i, element in enumerate(self._fixed_elements) if without >> element & 1)
+        return tuple(map(ClassId, (*same_part, *fewer)))
+
+    def _without(self, cls: ClassId) -> int:
+        """Elements whose removal from some member of a class leaves an existing subset; outside of G, one at least."""
+        if self.counts is not None:
+            return self.counts.without[cls]
         if self.layer_sizes is not None:
-            packed, lower = self._packed(cls), self.layer(cls) - 1 << self.n_fixed
-            fewer = sorted(packed ^ 1 << i for i in range(self.n_fixed) if packed >> i & 1)
-            same_part = [packed] if self.layer(cls) > packed.bit_count() else []
-            return tuple(ClassId(lower | other) for other in (*same_part, *fewer))
-        reads: set[ClassId] = set()
-        members = self.members(cls)
+            part = self.part(cls)
+            return part if self.layer(cls) == part.bit_count() else part | ~self.fixed
+        members, found, rest = self.members(cls), 0, ~self.fixed
         for element in range(self.n_elements):
-            other = self.below(cls, element)
-            if other not in reads and self.exist(members[members >> element & 1 == 1] ^ 1 << element).any():
-                reads.add(other)
-        same = self.part(cls)
-        return tuple(sorted(reads, key=lambda other: (self.part(other) != same, other)))
+            is_known = rest >> element & 1 and found & rest
+            if not is_known and self.exist(members[members >> element & 1 == 1] ^ 1 << element).any():
+                found |= 1 << element
+        return found
 
     @cached_property
     def _known_dependencies(self) -> dict[ClassId, tuple[ClassId, ...]]:

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.engine.partition import Partition, Subsets, all_exist
 
+CHUNK = 1 << 16
+"""Number of subsets processed at a time, such that they stay in the processor's cache."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -153,7 +156,9 @@ class Recurrence(ABC):
         """`|B|`: entries of each subset in the model of the thesis, in which all subsets have one size."""
         if self.is_uniform:
             return max(self.layer_sizes)
-        return int(self.sizes(np.arange(1 << len(self.element_names))).max())
+        n_subsets = 1 << len(self.element_names)
+        chunks = (np.arange(first, min(first + CHUNK, n_subsets)) for first in range(0, n_subsets, CHUNK))
+        return max(int(self.sizes(chunk[self.exist(chunk)]).max(initial=0)) for chunk in chunks)
 
     def row_index(self) -> Mapping[str, NDArray[Any]]:
         """Columns of an index with which other programs find single rows in a table of this problem.

@@ -191,19 +191,19 @@ def advise(
     """Size of the fixed set with the shortest simulated run; of nearly equal ones the smallest. None if none fits."""
     costs = costs or Costs.assumed(problem)
     found = forecasts(
-        candidates(problem, search, cache_bytes),
+        candidates(search, cache_bytes),
         lambda partition: simulate(partition, n_workers, cache_bytes, costs, n_threads),
     )
     return shortest({n_fixed: forecast.makespan_s for n_fixed, forecast in found.items()}) if found else None
 
 
-def candidates(problem: Recurrence, search: FixedSetSearch, cache_bytes: int) -> Iterator[tuple[int, Partition]]:
+def candidates(search: FixedSetSearch, cache_bytes: int) -> Iterator[tuple[int, Partition]]:
     """Sizes of fixed sets whose classes fit into the cache and can be simulated in a moment, with their partitions."""
-    first = smallest_that_fits(problem, search, cache_bytes)
+    first = smallest_that_fits(search, cache_bytes)
     if first is None:
         return
     for n_fixed in dropwhile(lambda n: n < first, search.sizes()):
-        partition = problem.partition(search.pick(n_fixed))
+        partition = search.partition(search.pick(n_fixed))
         if n_fixed > first and len(partition.classes) > CLASSES_SIMULATED:
             return
         yield n_fixed, partition

@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from yahtzee_cluster.engine.fixed_set import MOST_CLASSES, FixedSetSearch, needed_bytes, smallest_that_fits
+from yahtzee_cluster.engine.listing import LISTED_BYTES
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.schedule import Schedule
@@ -39,8 +40,6 @@ MAX_THREADS = 1024
 COUNTED_AT_ONCE = 1 << 16
 MOST_COUNTED = 1 << 10
 """Subsets whose values are counted at a time, and how often at most: of a larger table, only a part is counted."""
-LISTED_BYTES = 64
-"""Memory for each existing subset while a fixed set is chosen for a problem that is not uniform."""
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -190,7 +189,7 @@ def fixed_set(asked: Computation, problem: Recurrence, n_workers: int) -> int:
         fixed = search.pick(n_fixed)
     else:
         fixed = _named(asked.G, names)
-    check_fits(asked, problem, fixed, search)
+    check_fits(asked, fixed, search)
     return fixed
 
 
@@ -213,14 +212,14 @@ def _check_some_set_fits(asked: Computation, problem: Recurrence, search: FixedS
         )
 
 
-def check_fits(asked: Computation, problem: Recurrence, fixed: int, search: FixedSetSearch) -> None:
+def check_fits(asked: Computation, fixed: int, search: FixedSetSearch) -> None:
     """Refuse a cache that is too small for some class; the message names a G or a size that will do."""
-    needed = needed_bytes(problem.partition(fixed))
+    needed = needed_bytes(search.partition(fixed))
     if needed <= asked.cache_bytes:
         return
-    smallest = smallest_that_fits(problem, search, asked.cache_bytes)
+    smallest = smallest_that_fits(search, asked.cache_bytes)
     if smallest is None:
-        least = needed_bytes(problem.partition(search.pick(max(search.sizes()))))
+        least = needed_bytes(search.partition(search.pick(max(search.sizes()))))
         advice = f"no G makes it fit, and none needs less than --cache {as_cache_size(least)}"
     else:
         advice = f"the smallest that fits is --G {smallest}, or take --cache {as_cache_size(needed)}"

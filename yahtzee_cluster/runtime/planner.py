@@ -77,7 +77,8 @@ def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, known: Know
     """Plan of a job on `n_ranks` ranks, including the master."""
     search = search_of(problem)
     n_workers = max(1, n_ranks - 1)
-    rows = [_row(asked, problem, search, n_fixed, n_workers, known.costs) for n_fixed in search.sizes()]
+    plain_bytes = 8 * problem.plain_size
+    rows = [_row(asked, problem, search, n_fixed, n_workers, known.costs, plain_bytes) for n_fixed in search.sizes()]
     makespans = {row.n_fixed: row.forecast.makespan_s for row in rows if row.forecast}
     return Plan(
         about=dict(asked.about),
@@ -86,7 +87,7 @@ def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, known: Know
         cache_bytes=asked.cache_bytes,
         fixed_bytes=FIXED_BYTES,
         table_bytes=8 * search.n_values,
-        thesis_table_bytes=8 * problem.plain_size << search.n_elements,
+        thesis_table_bytes=plain_bytes << search.n_elements,
         costs=known.costs,
         costs_origin=known.origin,
         of_thesis=asked.is_of_thesis,
@@ -131,7 +132,7 @@ class Scaling:
 def make_scaling(asked: Computation, problem: Recurrence, known: KnownCosts) -> Scaling:
     """Forecasts for 2 to 1,024 ranks, in powers of two."""
     search = FixedSetSearch(problem)
-    partitions = dict(candidates(problem, search, asked.cache_bytes))
+    partitions = dict(candidates(search, asked.cache_bytes))
     own = None
     if asked.G != AUTO or not partitions:
         own = problem.partition(fixed_set(asked, problem, 1))  # refuses a cache that is too small
@@ -195,13 +196,19 @@ def _worth(makespans: Sequence[tuple[int, float]]) -> int:
 
 
 def _row(
-    asked: Computation, problem: Recurrence, search: FixedSetSearch, n_fixed: int, n_workers: int, costs: Costs
+    asked: Computation,
+    problem: Recurrence,
+    search: FixedSetSearch,
+    n_fixed: int,
+    n_workers: int,
+    costs: Costs,
+    plain_bytes: int,
 ) -> Row:
     fixed = search.pick(n_fixed)
     figures = search.costs(fixed)
-    partition = problem.partition(fixed)
+    partition = search.partition(fixed)
     needed = needed_bytes(partition)
-    n, plain_bytes = search.n_elements, 8 * problem.plain_size
+    n = search.n_elements
     return Row(
         n_fixed=n_fixed,
         thesis_classes=(n - n_fixed + 1) << n_fixed,

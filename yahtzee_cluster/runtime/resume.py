@@ -31,7 +31,7 @@ def where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int,
     """Fixed set and directory of a run; without --G, a table that was begun keeps its fixed set."""
     if asked.G == AUTO and (begun := _begun(asked, problem)):
         fixed, directory = begun
-        check_fits(asked, problem, fixed, search_of(problem, lists=False))
+        check_fits(asked, fixed, search_of(problem, lists=False))
         return fixed, directory
     fixed = fixed_set(asked, problem, n_workers)
     return fixed, asked.directory(fixed)
