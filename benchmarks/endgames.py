@@ -27,8 +27,8 @@ from yahtzee_cluster.objectives.race import Begun, Race, RaceWins
 from yahtzee_cluster.objectives.race_forecast import forecast
 from yahtzee_cluster.play.aims import ForTheMean
 from yahtzee_cluster.play.choices import Choices
-from yahtzee_cluster.play.position import Position
-from yahtzee_cluster.play.two_players import Opponent, ToWin, race_from
+from yahtzee_cluster.play.position import Position, Standing
+from yahtzee_cluster.play.two_players import ToWin, race_from
 from yahtzee_cluster.tables import open_table, table_of
 from yahtzee_cluster.tables.memory import Memory, solve_in_memory
 from yahtzee_cluster.tables.race import RaceTable
@@ -111,7 +111,7 @@ def described(begun: Begun, rules: Rules) -> dict[str, object]:
     return {"cards": cards, "lead": begun.lead}
 
 
-def difference(table: RaceTable, position: Position, opponent: Opponent) -> float:
+def difference(table: RaceTable, position: Position, opponent: Standing) -> float:
     """How far the values of the moves by the table of a whole race are from those by the race from here, at most."""
     kind = RaceWins if table.quantities > 1 else Race
     problem = kind(table.rules, race_from(position, opponent))
@@ -137,7 +137,7 @@ def compared(store: str, n_positions: int, most_free: int) -> dict[str, object]:
         # A player with one more free box is the second one.
         (anchor, score), (other, their_score) = mine[turn], theirs[turn + number % 2]
         position = Position(anchor, tuple(random.integers(1, 7, 5).tolist()), int(random.integers(3)), score)
-        largest = max(largest, difference(table, position, Opponent(other, their_score)))
+        largest = max(largest, difference(table, position, Standing(other, their_score)))
     return {"store": store, "positions": n_positions, "largest_difference": largest}
 
 

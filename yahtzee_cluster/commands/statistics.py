@@ -12,9 +12,12 @@ from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile, statist
 from yahtzee_cluster.commands.shared import add_json, add_scorecard, count, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchors
+from yahtzee_cluster.game.rest import rest_of
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.expected import std_of
-from yahtzee_cluster.objectives.goals import MEAN, Goal
+from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
+from yahtzee_cluster.output import refuse_flags
+from yahtzee_cluster.play.strategies import OfGoal
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.text import short
 
@@ -23,14 +26,19 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = (
         "Print exact mean and variance of every box and bonus, and percentiles of the final score, when playing "
-        "for the highest expected score, or for a score by a table. --json adds the whole distribution and, for the "
+        "for the highest expected score or for another goal. --json adds the whole distribution and, for the "
         "highest expected score, all covariances."
     )
-    parser.epilog = f"Example: {parser.prog} --store runs/yahtzee-scores-1575-G5 --for 250"
+    parser.epilog = (
+        f"Examples: {parser.prog} --store runs/yahtzee-scores-1575-G5 --for 250; "
+        f"{parser.prog} --card aces=3,sixes=24,yahtzee=50 --goal win:231"
+    )
     game = parser.add_mutually_exclusive_group()
     game.add_argument("--rules", metavar="NAME|FILE", help="a rule set by name, or a TOML file (default: yahtzee)")
     game.add_argument("--store", metavar="DIR", help="a table of scores or approx, whose rules are used")
-    parser.add_argument("--for", dest="target", type=count, metavar="N", help="play for at least N points")
+    goal = parser.add_mutually_exclusive_group()
+    goal.add_argument("--for", dest="target", type=count, metavar="N", help="play for at least N points, by a table")
+    goal.add_argument("--goal", metavar="GOAL", help="play for a goal, as for `yahtzee-cluster probe`")
     add_scorecard(parser)
     add_json(parser)
 
@@ -41,14 +49,23 @@ def run(options: argparse.Namespace) -> str:
         raise UsageError("name a table of scores with --store and the score that is played for with --for, or neither")
     table = None if options.store is None else open_table(options.store)
     rules = table.rules if table else load_rules("yahtzee" if options.rules is None else options.rules)
-    start = scorecard(options, Anchors(rules)).anchor
-    games = play_for(options.target, table, start) if table else play_for_mean(rules, start)
+    card = scorecard(options, Anchors(rules))
+    start, goal = card.anchor, MEAN if options.goal is None else parse_goal(options.goal)
+    if options.target is not None:
+        goal = Goal("reach", options.target)
+    if table:
+        games = play_for(options.target, table, start)
+    elif goal == MEAN:
+        games = play_for_mean(rules, start)
+    else:
+        refuse_flags(options, ["used", "upper", "chip"], "goal: is about the final score; give the --card instead")
+        games = OfGoal(goal, card.score or 0).played(rest_of(rules, start))
     mean, second_moment = games.moments
     percentiles = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
-    summary: dict[str, Any] = {"rules": rules.name, "for": options.target, "mean": mean}
+    summary: dict[str, Any] = {"rules": rules.name, "goal": str(goal), "for": options.target, "mean": mean}
     summary["std"] = std_of(mean, second_moment)
     variances = games.variance.tolist()
-    if not table:
+    if goal == MEAN:
         found = statistics(rules, start)
         variances = found.variance.tolist()
         summary["covariances"] = found.covariance.tolist()
@@ -57,7 +74,6 @@ def run(options: argparse.Namespace) -> str:
         columns = {"names": games.names, "means": games.mean.tolist()}
         columns["variances"] = [None if isnan(variance) else variance for variance in variances]
         return json.dumps(summary | columns | {"percentiles": percentiles, "p": games.curve.tolist()})
-    goal = MEAN if options.target is None else Goal("reach", options.target)
     lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal.words}"]
     lines += [f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")]
     lines += ["", f"{'box or bonus':16} {'mean':>9} {'variance':>12} {'deviation':>10}"]
