@@ -290,7 +290,7 @@ def test_duel_at_the_shell(tmp_path: Path) -> None:
         (["expected", f"{tmp_path / 'beat'}:5"], "holds utility; expected a table of scores or approx"),
         (["expected", f"{tmp_path / 'max'}:5"], "holds maxprob; expected a table of scores or approx"),
         ([tmp_path / "beat", "expected", "--rules", "yacht"], "all have to play the same game"),
-        (["expected", ":5"], "no strategy ':5'; expected expected, chance, a directory, or DIR:N"),
+        (["expected", ":5"], "no strategy ':5'; expected expected, chance, a goal, a directory, or DIR:N"),
         (["expected", "expected", "--rules", ""], "cannot be read: Is a directory"),
         (["expected"], "expected 2 to 16 strategies, found 1"),
         (["expected"] * 17, "expected 2 to 16 strategies, found 17"),

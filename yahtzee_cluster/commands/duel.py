@@ -22,8 +22,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Print the probability that each strategy wins: exactly if none of them depends on the other players, "
         "otherwise from simulated games, in which the players take turns in the order given. A strategy is `expected` "
-        "(highest expected score), `chance` (best chance to win, given all scorecards), a goal such as reach:250, which "
-        "is solved in memory, the directory of a table of a utility or of two players, or DIR:N (reach N points, by a "
+        "(highest expected score), `chance` (best chance to win, given all scorecards), a goal such as reach:250 "
+        "(solved in memory), the directory of a table of a utility or of two players, or DIR:N (reach N points, by a "
         "table of scores or approx)."
     )
     parser.epilog = (
