@@ -185,6 +185,40 @@ def test_a_game_that_is_over(goal: str, value: float) -> None:
     VALIDATOR.validate(json.loads(json.dumps(answer.to_dict())))
 
 
+def test_a_table_that_began_elsewhere(tmp_path: Path) -> None:
+    """A table of a goal from one scorecard on is not taken for another, whose points it does not count."""
+    rules = load_rules("yacht")
+    card = "aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,yacht=50,big-straight=30"
+    made = command(*("run", "--rules", "yacht", "--from", card, "--objective", "utility", "--goal", "reach:190"),
+                   *("--store", tmp_path / "table"))  # fmt: skip
+    assert made.returncode == 0
+    with Adviser(rules, open_table(tmp_path / "table")) as by_table, Adviser(rules) as alone:
+        for said, source in ((card, "table"), (card.replace("aces=3", "aces=1"), "solved")):
+            position = Position.of(parse_scorecard(said, rules), (1, 2, 4, 4, 4), 1)
+            answer = by_table.answer(position, "reach:190")
+            assert (answer.source, answer.value) == (source, alone.answer(position, "reach:190").value)
+
+
+def test_worths_in_a_file_are_for_all_scores(tmp_path: Path) -> None:
+    """A file with a number for every score of the whole game serves positions near its end as well."""
+    rules = load_rules("yacht")
+    file = tmp_path / "worths"
+    file.write_text(" ".join(str(score >= 200) for score in range(304)).replace("True", "1").replace("False", "0"))
+    card = parse_scorecard("aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,yacht=50,big-straight=30", rules)
+    with Adviser(rules) as adviser:
+        position = Position.of(card, (1, 2, 4, 4, 4), 1)
+        assert adviser.answer(position, f"worth:{file}").value == adviser.answer(position, "reach:200").value
+
+
+def test_impossible_scores_are_refused() -> None:
+    """A score that no game has with these boxes is refused, also where it would make no difference to the moves."""
+    refused = probe("--used", "yahtzee", "--chip", "--dice", "22256")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "score so far: no game has 0 points here; the least is 50" in refused.stderr
+    card = parse_scorecard("aces=3", load_rules("yahtzee"))
+    assert replace(Position.of(card), score=4).card is None
+
+
 # -------------------------------------------------------------------------------------------------- two players
 
 MINE = "aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,3k=20,4k=22,fh=25"

@@ -80,7 +80,8 @@ class Job(Computation):
         from yahtzee_cluster.play.strategies import parse_strategy  # noqa: PLC0415
 
         before = self._card.score
-        worths = self._goal.worths(before + Utility.count_scores(rules), partial(curve_of, rules=rules))[before:]
+        whole = Utility.count_scores(rules.whole or rules)
+        worths = self._goal.worths(whole, partial(curve_of, rules=rules))[before : before + Utility.count_scores(rules)]
         name, strategy = names_in_tables(self._goal)
         name += f" against {parse_strategy(strategy).name}" if strategy else ""
         return Utility(rules, name, tuple(worths.tolist()), before=before)

@@ -24,7 +24,6 @@ from yahtzee_cluster.objectives.probabilities import Scores
 from yahtzee_cluster.play.aims import Aim, ByUtility, ForTheMean, ToReach
 from yahtzee_cluster.play.answer import Advice, Answer, Distribution
 from yahtzee_cluster.play.choices import Choices, Move, ranked, tie
-from yahtzee_cluster.play.opponents import curve_of
 from yahtzee_cluster.play.plan import Plan
 from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.play.rule import ByTheRule
@@ -107,6 +106,7 @@ class Adviser:
     def answer(self, position: Position, goal: Asked = None, *, with_distribution: bool = False) -> Answer:
         """All that is to be known of a position, for a goal; the distribution of the final score only if asked for."""
         goal = self._goal(goal)
+        self.check(position)
         if not position.anchor.free:
             return self._final(position, goal)
         aim = self._sources.aim(position, goal)
@@ -186,7 +186,6 @@ class Adviser:
 
     def _final(self, position: Position, goal: Goal) -> Answer:
         """The answer once the game is over."""
-        self.check(position)
         score = position.score
         if goal.kind in {"mean", "quantile"}:
             value = float(score)
@@ -198,7 +197,7 @@ class Adviser:
         elif goal.kind == "table":
             value = self._sources.worth_at_the_end(position)
         else:
-            value = float(goal.worths(score + 1, lambda opponent: curve_of(opponent, self.rules))[score])
+            value = float(self._sources.worths(goal)[score])
         return Answer(
             rules=self.rules,
             position=position,

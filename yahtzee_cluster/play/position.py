@@ -65,6 +65,8 @@ class Position:
         if not is_integer(self.rolls_left, least, most):
             expected = f"{least} to {most} with dice on the table" if self.roll else f"{most} without dice"
             raise UsageError(f"rolls left: expected {expected}, found {shown(self.rolls_left)}")
+        if self.card and (self.card.anchor, self.card.score) != (self.anchor, self.score):
+            object.__setattr__(self, "card", None)  # that of another position, from which this one was derived
         if not is_integer(self.score, 0, MAX_COUNT):
             raise UsageError(f"score so far: expected a whole number from 0 to {MAX_COUNT}, found {shown(self.score)}")
 

@@ -8,10 +8,10 @@ from functools import cached_property
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchors
-from yahtzee_cluster.game.possible_scores import check_score, highest_score
+from yahtzee_cluster.game.possible_scores import check_score, highest_score, scores_so_far
 from yahtzee_cluster.game.rest import rest_of, to_rest
 from yahtzee_cluster.game.rules import Anchor, Rules
-from yahtzee_cluster.objectives.goals import MEAN, Goal, goal_of_table
+from yahtzee_cluster.objectives.goals import MEAN, Goal, Values, goal_of_table
 from yahtzee_cluster.objectives.probabilities import MaxProb, Reach
 from yahtzee_cluster.objectives.race import Race, RaceWins
 from yahtzee_cluster.objectives.race_forecast import forecast
@@ -28,6 +28,7 @@ from yahtzee_cluster.play.two_players import ToWin, race_from
 from yahtzee_cluster.tables.memory import DEFAULT_BYTES, Memory, solve_in_memory
 from yahtzee_cluster.tables.race import RaceTable
 from yahtzee_cluster.tables.table import Table
+from yahtzee_cluster.tables.utility import UtilityTable
 
 LIMIT_S = 30.0
 """The default limit of the time for solving a game of two players from a position."""
@@ -61,9 +62,10 @@ class Sources:
         return solve_in_memory(problem, threads=self.threads, limit_bytes=self.limit_bytes, keeps_all=True)
 
     def check(self, position: Position) -> None:
-        """Refuse a position that no game reaches."""
-        self.anchors.reachable(position.anchor)
-        check_score(self.anchors, position.anchor, position.score)
+        """Refuse a position that no game reaches; a scorecard has been checked already."""
+        if position.card is None:
+            self.anchors.reachable(position.anchor)
+            check_score(self.anchors, position.anchor, position.score)
 
     def prepare(self, position: Position, goal: Goal, within_s: float) -> bool:
         """Begin to solve in the background what a goal needs from a position on; whether it is there by then."""
@@ -78,6 +80,10 @@ class Sources:
         """The goal by default: that of the table, else the highest expected score."""
         name = self._table.goal if self._table else None
         return MEAN if name is None else _goal_named(name)
+
+    def worths(self, goal: Goal) -> Values:
+        """What every final score is worth by a goal."""
+        return goal.worths(self.n_scores, lambda opponent: curve_of(opponent, self.rules))
 
     def worth_at_the_end(self, position: Position) -> float:
         """The value of a finished game by the goal of the table."""
@@ -195,7 +201,18 @@ class Sources:
             return True
         if goal.reach is not None and table.reaches_scores:
             return goal.reach - position.score > table.target
-        return goal != self.goal
+        return goal != self.goal or not self._continues(position, table.for_goal())
+
+    @staticmethod
+    def _continues(position: Position, table: UtilityTable) -> bool:
+        """Whether play may have led to a position from where the table of a utility begins, with the score there."""
+        score = position.score - table.problem.before
+        return score in scores_so_far(table.anchors, to_rest(table.rules, position.anchor))
+
+    @cached_property
+    def n_scores(self) -> int:
+        """The number of final scores of the whole game."""
+        return Utility.count_scores(self.rules)
 
     def _problem_of(self, goal: Goal, score: int) -> ProblemOf:
         """Makes the problem of a goal from the rules of the rest of a game that begins with this score."""
@@ -205,9 +222,8 @@ class Sources:
                 return Reach(rest, goal.reach - score)
             if goal.kind == "quantile":
                 return MaxProb(rest, max(1, highest_score(Anchors(rest))))
-            n_rest = Utility.count_scores(rest)
-            worths = goal.worths(score + n_rest, lambda opponent: curve_of(opponent, self.rules))
-            return Utility(rest, str(goal), tuple(worths[score:].tolist()), before=score)
+            worths = self.worths(goal)[score : score + Utility.count_scores(rest)]
+            return Utility(rest, str(goal), tuple(worths.tolist()), before=score)
 
         return problem_of
 

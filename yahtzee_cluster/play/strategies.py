@@ -154,7 +154,8 @@ class OfGoal(Strategy):
                 return None
             scores = Scores(rules, target)
             return OfTable(table_of(scores, self._in_memory(scores)).for_target(target), target)
-        worths = goal.worths(self.before + Utility.count_scores(rules), self._curve_of(rules))[self.before :]
+        worths = goal.worths(Utility.count_scores(rules.whole or rules), self._curve_of(rules))
+        worths = worths[self.before : self.before + Utility.count_scores(rules)]
         utility = Utility(rules, str(goal), tuple(worths.tolist()), before=self.before)
         return OfTable(table_of(utility, self._in_memory(utility)).for_goal())
 
