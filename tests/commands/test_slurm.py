@@ -1,5 +1,6 @@
 """Batch scripts: their text, and what a real Slurm makes of them."""
 
+import json
 import os
 import re
 import shlex
@@ -7,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,10 +16,12 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from launch import BESIDE, YACHT_SHA256, YAHT_SHA256
+from launch import BESIDE, YACHT_SHA256, YAHT_SHA256, command
 from mini_slurm import Slurm, lacking, started, wait_for
 
 from yahtzee_cluster.commands.slurm import Needs, Request, clock, doubt, fewer, script, seconds, time_s
+from yahtzee_cluster.engine.simulator import Costs
+from yahtzee_cluster.runtime.scaling import MOST_RANKS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "yahtzee_cluster"]
@@ -53,24 +57,40 @@ def test_time_from_the_forecast() -> None:
 
 
 def test_fewer_would_do() -> None:
-    """If fewer nodes, or fewer ranks on one node, take hardly longer, that is said, with the least that will do."""
+    """If fewer nodes, or fewer ranks on one node, have the ranks that are worth it, that is said, with forecasts."""
 
     def makespan_s(n_ranks: int) -> float:
         return max(100 / (n_ranks - 1), 5.0)
 
-    said = fewer(Request("jobs/my.toml", 8, 8), makespan_s)
-    assert said == "--nodes 3 would do: the forecast is 5.0 s on 24 ranks, and 5.0 s on 64"
-    said = fewer(Request("jobs/my.toml", 1, 64), makespan_s)
-    assert said == "--ranks-per-node 20 would do: the forecast is 5.3 s on 20 ranks, and 5.0 s on 64"
-    assert fewer(Request("jobs/my.toml", 2, 8), makespan_s) is None
-    assert fewer(Request("jobs/my.toml", 1, 1), lambda _: 5.0) is None
+    said = fewer(Request("jobs/my.toml", 8, 8), 16, makespan_s)
+    assert said == (
+        "--nodes 2 would do, because about 16 ranks are worth it: the forecast is 6.7 s on 16 ranks, and 5.0 s on 64"
+    )
+    said = fewer(Request("jobs/my.toml", 1, 64), 16, makespan_s)
+    assert said is not None
+    assert said.startswith("--ranks-per-node 16 would do, because about 16 ranks are worth it: the forecast is 6.7 s")
+    said = fewer(Request("jobs/my.toml", 3, 12), 16, makespan_s)
+    assert said is not None
+    assert said.startswith("--nodes 2 would do, because about 16 ranks are worth it: the forecast is 5.0 s on 24 ranks")
+    assert fewer(Request("jobs/my.toml", 2, 8), 16, makespan_s) is None
+    assert fewer(Request("jobs/my.toml", 2, 8), 32, makespan_s) is None
+    assert fewer(Request("jobs/my.toml", 1, 1), 2, makespan_s) is None
+    assert fewer(Request("jobs/my.toml", 1000, 8), MOST_RANKS, makespan_s) is None  # perhaps more are worth it, too
 
 
-def test_fewer_for_a_real_job() -> None:
-    """The main job does not need 32 ranks; costs that were measured elsewhere count."""
-    request = ["slurm", "--job", "jobs/maxprob-800.toml", "--nodes", "4", "--ranks-per-node", "8"]
-    printed = subprocess.run([*PROGRAM, *request], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
-    assert re.fullmatch(r"yahtzee-cluster: --nodes 2 would do: the forecast is .* on 16 ranks, .*\n", printed.stderr)
+@pytest.mark.parametrize(
+    ("settings", "value_s"), [("", 135e-9), ('rules = "yacht"\nG = 3', 2e-6), ('rules = "yacht"\nG = 3\nthreads = 4', 8e-6)]
+)
+def test_planner_and_scripts_agree(settings: str, value_s: float, tmp_path: Path) -> None:
+    """For 1,024 ranks, a script would do with as many as `plan --scaling` says are worth it, by the same costs."""
+    job, costs = tmp_path / "job.toml", tmp_path / "costs.json"
+    job.write_text(settings)
+    values = {field.name: getattr(Costs(), field.name) for field in fields(Costs)} | {"value_s": value_s}
+    costs.write_text(json.dumps({"costs": values}))
+    worth = json.loads(command("plan", "--scaling", "--json", "--job", job, "--costs", costs).stdout)["worth"]
+    asked = ["slurm", "--nodes", 1, "--ranks-per-node", 1024, "--site", ROOT / "slurm" / "site.sh"]
+    printed = command(*asked, "--job", job, "--costs", costs)
+    assert f": --ranks-per-node {worth} would do, because about {worth} ranks are worth it: " in printed.stderr
 
 
 @pytest.mark.parametrize(
@@ -136,7 +156,7 @@ def test_refusals(name: str, tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text('rules = "yacht"\n')
     (tmp_path / "small.toml").write_text('rules = "yacht"\ncache = "1KB"\n')
     (tmp_path / "site.sh").touch()
-    known = ["--job", "job.toml", "--nodes", "2", "--ranks-per-node", "2", "--site", "site.sh"]
+    known = ["--job", "job.toml", "--nodes", "1", "--ranks-per-node", "2", "--site", "site.sh"]
     result = subprocess.run(
         [*PROGRAM, "slurm", *known, *flags], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )

@@ -11,7 +11,8 @@ from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.runtime.costs import costs_of
 from yahtzee_cluster.runtime.flags import add_computation, parse_count
 from yahtzee_cluster.runtime.plan_output import as_json, as_text, plot
-from yahtzee_cluster.runtime.planner import make_plan, make_scaling
+from yahtzee_cluster.runtime.planner import make_plan
+from yahtzee_cluster.runtime.scaling import make_scaling
 
 RANKS = 3
 

@@ -12,7 +12,6 @@ import re
 import shlex
 import subprocess
 import sys
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from math import ceil
@@ -23,16 +22,15 @@ from yahtzee_cluster.commands.shared import count
 from yahtzee_cluster.engine.simulator import FIXED_BYTES, simulate
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import MAX_COUNT, is_there
-from yahtzee_cluster.runtime.configuration import fixed_set
+from yahtzee_cluster.runtime.configuration import fixed_set, search_of
 from yahtzee_cluster.runtime.costs import ASSUMED, costs_of
+from yahtzee_cluster.runtime.scaling import MOST_RANKS, ranks_worth
 
 MARGIN_S = 60
 """How long before its end a job is warned; Slurm may do so up to a minute earlier."""
 SHORTEST_S = 180
 START_S, FACTOR = 180, 4
 """What is asked for unless told: so long for starting, and so many times the forecast, which knows one machine only."""
-NEARLY = 0.1
-"""Fewer ranks will do if they take longer by no more than this share."""
 LAUNCHERS = {
     # srun hands USR1 on to the ranks and kills them on TERM; MPICH's mpirun hands TERM on and needs USR1 for itself.
     "srun": ("USR1", 'srun --kill-on-bad-exit --cpus-per-task={threads} "$PYTHON"'),
@@ -180,7 +178,7 @@ class Needs:
     table: str | None
     """The name of the table's directory, if the job leaves it open."""
     fewer: str | None = None
-    """What to say if fewer nodes, or fewer ranks on a single node, would take hardly longer."""
+    """What to say if not all of the nodes, or of the ranks on a single node, are worth it."""
 
 
 def needs(request: Request) -> Needs:
@@ -188,8 +186,9 @@ def needs(request: Request) -> Needs:
     job = Job.read(request.job).overridden({"threads": request.threads, "store": request.store})
     problem = job.problem()
     n_workers = max(1, request.ranks - 1)
-    fixed = fixed_set(job, problem, n_workers)
-    partition, costs = problem.partition(fixed), costs_of(job, problem, request.costs).costs
+    search = search_of(problem)
+    fixed = fixed_set(job, problem, n_workers, search)
+    partition, costs = search.partition(fixed), costs_of(job, problem, request.costs).costs
 
     def makespan_s(n_ranks: int) -> float:
         return simulate(partition, max(1, n_ranks - 1), job.cache_bytes, costs, job.threads).makespan_s
@@ -197,21 +196,23 @@ def needs(request: Request) -> Needs:
     directory = job.directory(fixed)
     table = directory.name if job.store is None else None
     rank_bytes = job.cache_bytes + FIXED_BYTES
-    return Needs(job.threads, rank_bytes, makespan_s(request.ranks), table, fewer(request, makespan_s))
+    worth = ranks_worth(job, problem, search, costs)
+    return Needs(job.threads, rank_bytes, makespan_s(request.ranks), table, fewer(request, worth, makespan_s))
 
 
-def fewer(request: Request, makespan_s: Callable[[int], float]) -> str | None:
-    """What to say if fewer nodes, or fewer ranks on a single node, would take hardly longer."""
+def fewer(request: Request, worth: int, makespan_s: Callable[[int], float]) -> str | None:
+    """What to say if fewer nodes, or fewer ranks on a single node, have as many ranks as are worth it."""
     flag, n, ranks_each = "--nodes", request.nodes, request.ranks_per_node
     if n == 1:
         flag, n, ranks_each = "--ranks-per-node", ranks_each, 1
-    asked_s = makespan_s(request.ranks)
-    enough = bisect_left(range(1, n), -(1 + NEARLY) * asked_s, key=lambda fewer: -makespan_s(fewer * ranks_each)) + 1
-    if enough == n:
+    enough = ceil(worth / ranks_each)
+    if enough >= n or worth == MOST_RANKS:
         return None
+    n_ranks = enough * ranks_each
     return (
-        f"{flag} {enough} would do: the forecast is {_seconds(makespan_s(enough * ranks_each))} on "
-        f"{enough * ranks_each} ranks, and {_seconds(asked_s)} on {request.ranks}"
+        f"{flag} {enough} would do, because about {worth} ranks are worth it: the forecast is "
+        f"{_seconds(makespan_s(n_ranks))} on {n_ranks} ranks, and {_seconds(makespan_s(request.ranks))} on "
+        f"{request.ranks}"
     )
 
 

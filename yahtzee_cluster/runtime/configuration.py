@@ -169,11 +169,11 @@ def search_of(problem: Recurrence, *, lists: bool = True) -> FixedSetSearch:
     return FixedSetSearch(problem)
 
 
-def fixed_set(asked: Computation, problem: Recurrence, n_workers: int) -> int:
+def fixed_set(asked: Computation, problem: Recurrence, n_workers: int, search: FixedSetSearch | None = None) -> int:
     """Fixed set that G stands for; refuses one with which some class does not fit into the cache."""
     names, is_size = problem.element_names, asked.G.strip().isdecimal()
     is_open = is_size or asked.G == AUTO
-    search = search_of(problem, lists=is_open)
+    search = search or search_of(problem, lists=is_open)
     if is_open:
         _check_some_set_fits(asked, problem, search)
     if asked.G == AUTO:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from yahtzee_cluster.engine.fixed_set import MOST_CLASSES
 from yahtzee_cluster.engine.simulator import Costs, Forecast
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.runtime.planner import SAME, Plan, Row, Scaling
+from yahtzee_cluster.runtime.planner import Plan, Row
+from yahtzee_cluster.runtime.scaling import SAME, Scaling
 from yahtzee_cluster.text import rough_size
 
 if TYPE_CHECKING:
