@@ -114,14 +114,13 @@ cdef class Race:
     cdef Side two
     cdef Py_ssize_t lead
     cdef int quantities
-    cdef int64_t[:, ::1] starts  # work space: [category, row] of the set without a category, and of the set itself
+    cdef Py_ssize_t most_rows
 
     def __cinit__(self, Side one not None, Side two not None, Py_ssize_t lead=0, int quantities=1):
         if quantities not in (1, 2):
             raise KernelArgumentError(f"quantities: expected 1 or 2, found {quantities}")
         self.one, self.two, self.lead, self.quantities = one, two, lead, quantities
-        most_rows = int(np.diff(one.first).max() * np.diff(two.first).max())
-        self.starts = np.empty((YC_CATEGORIES + 1, most_rows + 1), np.int64)
+        self.most_rows = np.diff(one.first).max() * np.diff(two.first).max()
 
     def n_values(self, subsets):
         """The number of values of each set."""
@@ -171,6 +170,8 @@ cdef class Race:
         cdef Side mover = self.two if second else self.one
         cdef Turn turn = mover.turn
         cdef double[::1] values = out
+        # The start of every row: of the sets without each category, and of the set itself.
+        cdef int64_t[:, ::1] rows = np.empty((YC_CATEGORIES + 1, self.most_rows + 1), np.int64)
         cdef Py_ssize_t i, k, missing = 0
         sets, begins = subsets, starts
         # Sets in which the player to move has the same scorecard come one after the other.
@@ -183,7 +184,7 @@ cdef class Race:
             with nogil:
                 for k in range(todo.shape[0]):
                     i = todo[k]
-                    missing += self.fill(mover, turn, second, sets[i], &values[0] + begins[i], set_of, begin_of,
+                    missing += self.fill(mover, turn, second, sets[i], &values[0] + begins[i], rows, set_of, begin_of,
                                          value_of, length_of)
         finally:
             turn.end()
@@ -243,15 +244,15 @@ cdef class Race:
         cdef Py_ssize_t one = subset & self.one.all_free, two = subset >> self.one.n_categories
         return (i - self.one.first[one]) * self.two.n_rows(two) + j - self.two.first[two]
 
-    cdef int fill(self, Side mover, Turn turn, bint second, Py_ssize_t subset, double *values, const int64_t **set_of,
-                  const int64_t **begin_of, const double **value_of, const Py_ssize_t *length_of) noexcept nogil:
+    cdef int fill(self, Side mover, Turn turn, bint second, Py_ssize_t subset, double *values, int64_t[:, ::1] rows,
+                  const int64_t **set_of, const int64_t **begin_of, const double **value_of,
+                  const Py_ssize_t *length_of) noexcept nogil:
         """Compute the values of one set; returns 1 if a set or an anchor that it depends on is missing, else 0."""
         cdef Py_ssize_t one = subset & self.one.all_free, two = subset >> self.one.n_categories
         cdef Py_ssize_t mine = two if second else one, size = self.n_entries(subset)
         cdef Py_ssize_t first = self.one.first[one] if second else self.two.first[two]
         cdef Py_ssize_t last = self.one.first[one + 1] if second else self.two.first[two + 1]
         cdef Py_ssize_t i, j, at, left, n_leads
-        cdef int64_t *starts = &self.starts[YC_CATEGORIES, 0]
         cdef const double *reads[YC_CATEGORIES]
         cdef Py_ssize_t to[YC_MAX_OUTCOMES]
         cdef int paid[YC_MAX_OUTCOMES]
@@ -265,8 +266,8 @@ cdef class Race:
                 if at < 0:
                     return 1
                 reads[c] = value_of[e] + begin_of[e][at]
-                self.lay_out(left, &self.starts[c, 0])
-        self.lay_out(subset, starts)
+                self.lay_out(left, &rows[c, 0])
+        self.lay_out(subset, &rows[YC_CATEGORIES, 0])
         turn.criteria.n = self.quantities
         for chip in range(2):
             if mover.layout.place[mine, chip] < 0:
@@ -285,8 +286,8 @@ cdef class Race:
                 for j in range(first, last):
                     n_leads = self.length(j, i) if second else self.length(i, j)
                     if n_leads:
-                        self.look_up(turn, subset, second, i, j, to, paid, reads)
-                        at = starts[self.row(subset, j, i) if second else self.row(subset, i, j)]
+                        self.look_up(turn, subset, second, i, j, to, paid, reads, rows)
+                        at = rows[YC_CATEGORIES, self.row(subset, j, i) if second else self.row(subset, i, j)]
                         outs[0], outs[1] = values + at, values + size + at
                         if second:
                             turn.run.worst(&turn.program, &turn.criteria, &turn.scratch, n_leads, outs)
@@ -295,13 +296,12 @@ cdef class Race:
         return 0
 
     cdef void look_up(self, Turn turn, Py_ssize_t subset, bint second, Py_ssize_t i, Py_ssize_t j, const Py_ssize_t *to,
-                      const int *paid, const double **reads) noexcept nogil:
+                      const int *paid, const double **reads, int64_t[:, ::1] rows) noexcept nogil:
         """Set the source of every outcome, from an anchor i of the player to move and an anchor j of the other player.
 
         The outcome of a slot leads to the anchor `to` and pays `paid`.
         """
         cdef Py_ssize_t low = self.low(j, i) if second else self.low(i, j), left, one, two, shift, length
-        cdef const int64_t *starts
         cdef const double *values
         cdef int slot, o, c
         for slot in range(turn.program.n_slots):
@@ -309,14 +309,13 @@ cdef class Race:
             c = turn.outcomes[o].category
             left = subset ^ (<Py_ssize_t>1 << (self.one.n_categories + c if second else c))
             one, two = j if second else to[slot], to[slot] if second else j
-            starts = &self.starts[c, 0]
-            values = reads[c] + starts[self.row(left, one, two)]
+            values = reads[c] + rows[c, self.row(left, one, two)]
             shift = low - self.low(one, two) + (-paid[slot] if second else paid[slot])
             length = self.length(one, two)
             turn.criteria.sources[0][o] = yc_source(values, shift, length, 0.0, 1.0, 0.0, 0.0)
             if self.quantities == 2:
-                values += starts[self.one.n_rows(left & self.one.all_free)
-                                 * self.two.n_rows(left >> self.one.n_categories)]
+                values += rows[c, self.one.n_rows(left & self.one.all_free)
+                               * self.two.n_rows(left >> self.one.n_categories)]
                 turn.criteria.sources[1][o] = yc_source(values, shift, length, 0.0, 1.0, 0.0, 0.0)
 
 

@@ -17,4 +17,4 @@ fi
 echo "== kernel tests, $mode build"
 PYTHONPATH=$tree YAHTZEE_CLUSTER_EXPECT=$tree "$@" .venv/bin/pytest -q --no-header -p no:cacheprovider -m "not witness and not whole" \
     tests/kernels tests/storage/test_digest.py tests/objectives/test_expected.py tests/objectives/test_probabilities.py \
-    tests/analysis/test_games.py tests/analysis/test_statistics.py
+    tests/objectives/test_race_from_here.py tests/analysis/test_games.py tests/analysis/test_statistics.py
