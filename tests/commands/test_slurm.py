@@ -79,7 +79,8 @@ def test_fewer_would_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "value_s"), [("", 135e-9), ('rules = "yacht"\nG = 3', 2e-6), ('rules = "yacht"\nG = 3\nthreads = 4', 8e-6)]
+    ("settings", "value_s"),
+    [("", 135e-9), ('rules = "yacht"\nG = 3', 2e-6), ('rules = "yacht"\nG = 3\nthreads = 4', 8e-6)],
 )
 def test_planner_and_scripts_agree(settings: str, value_s: float, tmp_path: Path) -> None:
     """For 1,024 ranks, a script would do with as many as `plan --scaling` says are worth it, by the same costs."""
