@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -79,15 +79,14 @@ def test_fewer_would_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "value_s"),
-    [("", 135e-9), ('rules = "yacht"\nG = 3', 2e-6), ('rules = "yacht"\nG = 3\nthreads = 4', 8e-6)],
+    ("settings", "value_s", "subset_s"),
+    [("", 135e-9, 30e-6), ('rules = "yacht"\nG = 3', 2e-6, 0.0), ('rules = "yacht"\nG = 3\nthreads = 4', 8e-6, 0.0)],
 )
-def test_planner_and_scripts_agree(settings: str, value_s: float, tmp_path: Path) -> None:
+def test_planner_and_scripts_agree(settings: str, value_s: float, subset_s: float, tmp_path: Path) -> None:
     """For 1,024 ranks, a script would do with as many as `plan --scaling` says are worth it, by the same costs."""
     job, costs = tmp_path / "job.toml", tmp_path / "costs.json"
     job.write_text(settings)
-    values = {field.name: getattr(Costs(), field.name) for field in fields(Costs)} | {"value_s": value_s}
-    costs.write_text(json.dumps({"costs": values}))
+    costs.write_text(json.dumps({"costs": asdict(Costs(value_s=value_s, subset_s=subset_s))}))
     worth = json.loads(command("plan", "--scaling", "--json", "--job", job, "--costs", costs).stdout)["worth"]
     asked = ["slurm", "--nodes", 1, "--ranks-per-node", 1024, "--site", ROOT / "slurm" / "site.sh"]
     printed = command(*asked, "--job", job, "--costs", costs)
