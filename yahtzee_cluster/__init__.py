@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from yahtzee_cluster.play.advice import Adviser as Adviser
     from yahtzee_cluster.play.answer import Advice as Advice
     from yahtzee_cluster.play.answer import Answer as Answer
+    from yahtzee_cluster.play.game import Game as Game
+    from yahtzee_cluster.play.game import new_game as new_game
     from yahtzee_cluster.play.position import Position as Position
     from yahtzee_cluster.runtime.command import start as start
     from yahtzee_cluster.runtime.configuration import Computation as Computation
@@ -55,6 +57,7 @@ _MODULES = {
     "objectives.goals": ("Goal", "parse_goal"),
     "play.advice": ("Adviser",),
     "play.answer": ("Advice", "Answer"),
+    "play.game": ("Game", "new_game"),
     "play.position": ("Position",),
     "runtime.command": ("start",),
     "runtime.configuration": ("Computation",),

@@ -6,6 +6,9 @@ The command line prints the message alone and exits with `exit_code`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from yahtzee_cluster.text import printable
 
 RESUMES = "what was committed is kept, and the same command goes on from there"
@@ -77,3 +80,13 @@ class KernelsMissingError(YahtzeeClusterError, ImportError):
 
 class KernelArgumentError(UsageError, ValueError):
     """An array passed to a kernel has the wrong type, shape or contents."""
+
+
+@contextmanager
+def needs(what: str, package: str, extra: str) -> Iterator[None]:
+    """Import an optional package; if it is missing, the error names the extra that brings it."""
+    try:
+        yield
+    except ImportError as error:
+        advice = f'install it with pip install "yahtzee_cluster[{extra}]"'
+        raise UsageError(f"{what}: needs {package}; {advice}") from error

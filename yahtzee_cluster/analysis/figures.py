@@ -12,7 +12,7 @@ import numpy as np
 
 from yahtzee_cluster.analysis.comparison import STAGES
 from yahtzee_cluster.analysis.findings import Findings
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.errors import needs
 from yahtzee_cluster.text import short
 
 PALETTE = {
@@ -76,11 +76,9 @@ class Drawing:
 
 def drawn(draw: Draw, findings: Findings, form: str, width: str = "wide") -> Drawing:
     """A figure as SVG or PNG; the same findings make the same file."""
-    try:
+    with needs("report", "matplotlib", extra="plot"):
         import matplotlib as mpl
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError('report: needs matplotlib; install it with pip install "yahtzee_cluster[plot]"') from error
     across, high, type_size = WIDTHS[width]
     ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
     settings: Any = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from yahtzee_cluster.commands import cli
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.errors import needs
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -17,10 +17,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Make the file from the parsers of all verbs."""
-    try:
+    with needs("completion", "shtab", extra="shell"):
         import shtab
-    except ImportError as error:
-        raise UsageError('completion: needs shtab; install it with pip install "yahtzee_cluster[shell]"') from error
     paths = {"FILE": shtab.FILE, "NAME|FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
     parser = cli.make_parser()
     for action in cli.actions(parser):

@@ -6,7 +6,7 @@ import argparse
 
 from yahtzee_cluster import __version__
 from yahtzee_cluster.commands import cli
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.errors import needs
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -17,10 +17,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(_: argparse.Namespace) -> str:
     """Make the page from the parsers of all verbs."""
-    try:
+    with needs("man", "argparse-manpage", extra="shell"):
         from argparse_manpage.manpage import Manpage
-    except ImportError as error:
-        raise UsageError('man: needs argparse-manpage; install it with pip install "yahtzee_cluster[shell]"') from error
     parser = cli.make_parser()
     page = Manpage(parser)
     page.description = str(parser.description).rstrip(".")

@@ -47,6 +47,25 @@ def words_of(keep: Keep) -> str:
     return f"keep {' '.join(map(str, keep))}" if keep else "roll all dice again"
 
 
+def parse_keep(text: str, dice: Keep) -> Keep | None:
+    """The dice that a text says to keep, such as `keep 2 2 2` or `roll all dice again`; None if it says another thing.
+
+    `dice` are those on the table.
+    """
+    said = text.strip().lower()
+    if said in {"roll", "roll all", "roll all dice", "roll all dice again", "keep nothing"}:
+        return ()
+    verb, _, faces = said.partition(" ")
+    if verb != "keep":
+        return None
+    if faces.strip() in {"all", "all dice"}:
+        return dice
+    found = re.sub(r"[\s,]+", "", faces)
+    if not found or not set(found) <= set(map(str, FACES)):
+        raise UsageError(f"keep: expected faces from {FACES[0]} to {FACES[-1]}, found {shown(faces.strip())}")
+    return tuple(sorted(map(int, found)))
+
+
 def find_box(text: str, rules: Rules, beside: Sequence[str] = ()) -> int:
     """The category named by its name, the beginning of its name, its initials (`fh`, `3k`), or its face (`6`).
 

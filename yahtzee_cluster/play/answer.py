@@ -6,22 +6,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile
+from yahtzee_cluster.errors import needs
 from yahtzee_cluster.game.notation import names_of
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import std_of
 from yahtzee_cluster.objectives.goals import Goal
 from yahtzee_cluster.play.choices import Move, Values
 from yahtzee_cluster.play.position import Position
+from yahtzee_cluster.play.wording import in_words, percentiles
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 VERSION = 1
 """The version of the JSON. Fields may be added within a version; their meaning does not change."""
 MOST_ENDS = 3
 """Boxes named in the main line."""
+SHOWN_MOVES = 5
+"""Moves that the `repr` of an answer lists."""
+FIGURES = "value", "cost", "mean", "std"
+"""The numbers that every move has."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +43,12 @@ class Chances:
     loss: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Advice:
     """A move with its figures.
 
-    >>> adviser = yc.Adviser(yc.load_rules("yahtzee"))
-    >>> card = yc.parse_scorecard("aces=3,full-house=25", adviser.rules)
-    >>> best, second, *_ = adviser.advise(yc.Position.of(card, (2, 2, 2, 5, 6)))
-    >>> print(f"{best.move.words} {best.expected:.2f}, {second.move.words} {second.cost:.2f} less")
-    keep 2 2 2 247.76, keep 2 2 2 6 3.19 less
+    >>> yc.new_game("yahtzee").with_card(aces=3, full_house=25).with_dice("22256").advise().moves[1]
+    Advice('keep 2 2 2 6', value=244.571, cost=3.19)
     """
 
     move: Move
@@ -57,6 +64,9 @@ class Advice:
     """With two players, the probabilities of a win, a tie and a loss, if they are known."""
     cost: float
     """The difference in value to the best move, by the goal."""
+
+    def __repr__(self) -> str:
+        return f"Advice({self.move.words!r}, value={self.value:.6g}, cost={self.cost:.3g})"
 
     @property
     def value(self) -> float:
@@ -76,12 +86,30 @@ class Advice:
         return found | {"mean": self.expected, "std": self.std}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Distribution:
-    """How the final score is distributed."""
+    """How the final score is distributed.
+
+    >>> yc.new_game("yacht").distribution()
+    mean       169.7739
+    std        35.2966
+    percentile           score
+    1                       92
+    5                      114
+    10                     124
+    25                     146
+    50                     169
+    75                     192
+    90                     219
+    95                     234
+    99                     248
+    """
 
     curve: Values
     """[s]: the probability of a final score of at least s."""
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{'mean':10} {self.mean:.4f}", f"{'std':10} {self.std:.4f}", *percentiles(self.to_dict())])
 
     @property
     def mean(self) -> float:
@@ -103,16 +131,29 @@ class Distribution:
         percentiles = {f"{share:g}": self.percentile(share / 100) for share in PERCENTILES}
         return {"mean": self.mean, "std": self.std, "percentiles": percentiles, "at_least": self.curve.tolist()}
 
+    def to_pandas(self) -> pd.Series:
+        """The probability of at least each score, as a series. Needs the extra `data`."""
+        with needs("to_pandas", "pandas", extra="data"):
+            import pandas as pd
+        return pd.Series(self.curve, pd.RangeIndex(len(self.curve), name="score"), name="at_least")
 
-@dataclass(frozen=True, kw_only=True)
+    def to_xarray(self) -> xr.DataArray:
+        """The same, as an array with the dimension `score`. Needs the extra `data`."""
+        with needs("to_xarray", "xarray", extra="data"):
+            import xarray as xr
+        return xr.DataArray(self.curve, {"score": np.arange(len(self.curve))}, name="at_least")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Answer:
     """What is to be known of a position, for a goal.
 
-    >>> adviser = yc.Adviser(yc.load_rules("yacht"))
-    >>> card = yc.parse_scorecard("aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,yacht=50", adviser.rules)
-    >>> answer = adviser.answer(yc.Position.of(card, (2, 2, 3, 3, 3)), "reach:200")
+    >>> game = yc.new_game("yacht").with_card("aces=3, 2=6, 3=9, 4=12, 5=15, 6=18, yacht=50")
+    >>> answer = game.with_dice("22333").advise("reach:200")
     >>> print(f"{answer.value:.4f}: {answer.line}")
     0.2676: keep all dice; the turn ends most often in full-house (100 %)
+    >>> answer.to_dict()["moves"][0]["words"]
+    'keep all dice'
     """
 
     rules: Rules
@@ -134,6 +175,9 @@ class Answer:
     """With two players, the move that the rule for several players takes, and what it costs."""
     distribution: Distribution | None = None
     """How the final score is distributed when playing for the goal, if that was asked for."""
+
+    def __repr__(self) -> str:
+        return in_words(self, SHOWN_MOVES)
 
     @property
     def best(self) -> Advice | None:
@@ -181,3 +225,25 @@ class Answer:
             "moves": [advice.to_dict() for advice in self.moves],
             "distribution": self.distribution and self.distribution.to_dict(),
         }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The moves as a data frame, the best first, with columns as in JSON. Needs the extra `data`."""
+        with needs("to_pandas", "pandas", extra="data"):
+            import pandas as pd
+        moves = [advice.to_dict() for advice in self.moves]
+        return pd.DataFrame(moves, columns=None if moves else ["words", *FIGURES]).astype(dict.fromkeys(FIGURES, float))
+
+    def to_xarray(self) -> xr.Dataset:
+        """The figures of the moves by the dimension `move`; and the distribution by `score`, if it was asked for.
+
+        Needs the extra `data`.
+        """
+        with needs("to_xarray", "xarray", extra="data"):
+            import xarray as xr
+        moves = [advice.to_dict() for advice in self.moves]
+        found = xr.Dataset(
+            {name: ("move", np.array([move[name] for move in moves], float)) for name in FIGURES},
+            {"move": [move["words"] for move in moves]},
+            {"rules": self.rules.name, "goal": str(self.goal), "value": self.value, "source": self.source},
+        )
+        return found.assign(at_least=self.distribution.to_xarray()) if self.distribution else found

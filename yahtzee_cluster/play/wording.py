@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yahtzee_cluster.objectives.goals import MEAN, Goal
-from yahtzee_cluster.play.answer import Advice, Answer
 from yahtzee_cluster.play.choices import TIE
+
+if TYPE_CHECKING:
+    from yahtzee_cluster.play.answer import Advice, Answer
 
 
 class Figure(NamedTuple):
@@ -49,8 +51,8 @@ def figures_of(advice: Advice, goal: Goal = MEAN) -> list[Figure]:
     return found
 
 
-def in_words(answer: Answer) -> str:
-    """An answer for people."""
+def in_words(answer: Answer, most: int | None = None) -> str:
+    """An answer for people, with all moves or the best ones."""
     goal = answer.goal
     value = f"{answer.value:.6g}"
     if answer.best is not None:
@@ -68,11 +70,17 @@ def in_words(answer: Answer) -> str:
         off = f"which costs {100 * cost:.3g} %" if cost else "too"
         lines.append(f"{'rule':10} the rule for several players says {move.words}, {off}")
     if answer.moves:
-        lines += ["", listing(answer.moves, goal)]
+        lines += ["", listing(answer.moves, goal, most)]
+        lines += [f"and {left} more"] if (left := len(answer.moves[most:]) if most else 0) else []
     if answer.distribution:
-        percentiles = answer.distribution.to_dict()["percentiles"].items()
-        lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17}{at:>9}" for share, at in percentiles)]
+        lines += ["", *percentiles(answer.distribution.to_dict())]
     return "\n".join(lines)
+
+
+def percentiles(distribution: Mapping[str, Any]) -> list[str]:
+    """The percentiles of a distribution as a table."""
+    shares = distribution["percentiles"].items()
+    return [f"{'percentile':17}{'score':>9}", *(f"{share:<17}{at:>9}" for share, at in shares)]
 
 
 def _percent(p: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from yahtzee_cluster.engine.fixed_set import MOST_CLASSES
 from yahtzee_cluster.engine.simulator import Costs, Forecast
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.errors import UsageError, needs
 from yahtzee_cluster.runtime.planner import Plan, Row
 from yahtzee_cluster.runtime.scaling import SAME, Scaling
 from yahtzee_cluster.text import rough_size
@@ -166,11 +166,9 @@ def _worth(scaling: Scaling) -> str:
 
 def plot(plan: Plan | Scaling, file: Path) -> None:
     """Plot memory and reads against the size of the fixed set, or time and efficiency against the number of ranks."""
-    try:
+    with needs("plot", "matplotlib", extra="plot"):
         import matplotlib as mpl
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError('plot: needs matplotlib; install it with pip install "yahtzee_cluster[plot]"') from error
 
     mpl.rcParams["svg.hashsalt"] = "yahtzee_cluster"  # the same plan makes the same file
     figure = Figure(figsize=(10, 4.2), layout="constrained")
