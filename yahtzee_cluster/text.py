@@ -55,6 +55,11 @@ def rough_size(n_bytes: int) -> str:
     return f"{n_bytes / size:.{0 if n_bytes >= 10 * size else 1}f} {unit}"
 
 
+def as_percent(p: float) -> str:
+    """A probability in percent: six decimals as in Cremers' thesis, as long as these show anything."""
+    return f"{100 * p:.6f}" if p == 0 or p >= 1e-5 else f"{100 * p:.6e}"
+
+
 def beside_published(value: str | None) -> str:
     """What stands beside a figure that was published before; nothing where none was."""
     return f"   published {value}" if value else ""

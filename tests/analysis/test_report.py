@@ -180,6 +180,18 @@ def test_table_of_scores_ends_at_the_highest(tmp_path: Path) -> None:
     assert highest - listed[1] < listed[-1] <= highest
 
 
+def test_table_of_scores_is_written_as_in_the_result_of_a_run(table: Table, page: str) -> None:
+    """The page and the command that made the table print P(score at least) with the same digits, tiny ones included."""
+    assert "Table 6.1. P(score at least), by MaxProb and " in page
+    cells = dict(re.findall(r"<tr><td>(\d+)</td><td>([^<]*)</td>", page.partition("Table 6.1.")[2]))
+    heading, *printed = (re.split("  +", line.strip()) for line in table.headline())
+    assert heading[:2] == ["score", "P(score at least)"]
+    both = [(cells[score], share) for score, share, *_ in printed if score in cells]
+    assert len(both) >= 2
+    assert all(share == f"{cell} %" for cell, share in both)
+    assert any("e-" in cell for cell in cells.values())
+
+
 def test_same_bytes_again(table: Table, written: Path, tmp_path: Path) -> None:
     """The same table makes the same report, and an older one may be written over."""
     for _ in range(2):

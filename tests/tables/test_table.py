@@ -311,7 +311,7 @@ def test_status_of_a_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("objective", "heading"),
-    [("maxprob", ["score", "P(at least)"]), ("scores", ["score", "P(at least)", "mean", "std"])],
+    [("maxprob", ["score", "P(score at least)"]), ("scores", ["score", "P(score at least)", "mean", "std"])],
 )
 def test_curve_has_a_heading(objective: str, heading: list[str], tmp_path: Path) -> None:
     """The first line of a curve names its columns; a line for each score follows."""

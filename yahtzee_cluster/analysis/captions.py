@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,7 +91,7 @@ def _distribution(found: Findings) -> Words:
     return Words(
         f"The most likely score is {likeliest} ({percent(single[likeliest])}). Half of all games end between {low} and "
         f"{high}; the median, {median}, and the mean, {found.means[0]:.1f}, are marked.",
-        f"Probability of every final score when {FOR_MEAN}.",
+        f"Probability of every final score up to {figures.last_usual(found)} when {FOR_MEAN}.",
     )
 
 
@@ -110,11 +110,14 @@ def _scores(found: Findings) -> Words:
 def _boxes(found: Findings) -> Words:
     zero = {name: found.chance_of_nothing(row) for row, name in enumerate(found.names) if found.box_distributions[row]}
     often, seldom = max(zero, key=lambda name: zero[name]), min(zero, key=lambda name: zero[name])
+    paid_once = [f"the {name}" for name in found.bonuses if name in zero]
+    others = [f"the {name}" for name in found.bonuses if name not in zero]
+    elsewhere = "".join(f" A game may pay {name} several times; it is in the table only." for name in others)
     return Words(
         f"A row of bars for every box. The one most often without points is {often}, in {percent(zero[often])} of all "
         f"games; the one least often is {seldom}, in {percent(zero[seldom])}.",
-        f"Distribution of the points in each box, and of the upper bonus, when {FOR_MEAN}. Bars are scaled to the "
-        "tallest of their row; triangles mark means. A bonus that a game may pay several times is in the table only.",
+        f"Distribution of the points in {_and(['each box', *paid_once])} when {FOR_MEAN}. Bars are scaled to the "
+        f"tallest of their row; triangles mark means.{elsewhere}",
     )
 
 
@@ -124,10 +127,14 @@ def _correlations(found: Findings) -> Words:
     count = min(len(pairs), figures.SHOWN_PAIRS)
     total = len(found.names) * (len(found.names) - 1) // 2
     next_one = abs(pairs[count][2]) if count < len(pairs) else figures.LEAST_CORRELATION
+    which = f"the {count} strongest of {total}. None of the others exceeds {percent(next_one)} in size."
+    if not pairs:
+        which = f"none of {total} exceeds {percent(next_one)} in size."
+    elif count == total:
+        which = f"all {total}, the strongest first."
     return Words(
         f"Bars, the longest first: {'; '.join(shown)}." if shown else "An empty plot.",
-        f"Correlations between boxes and bonuses when {FOR_MEAN}: the {count} strongest of {total}. None of "
-        f"the others exceeds {percent(next_one)} in size.",
+        f"Correlations between {boxes_and_bonuses(found)} when {FOR_MEAN}: {which}",
     )
 
 
@@ -148,6 +155,16 @@ def _parting(found: Findings) -> Words:
 def _ends(found: Findings, last: int) -> str:
     best, usual = percent(found.maxprob[last]), percent(found.expected[last])
     return f"At {last} points MaxProb is {best}, and {FOR_MEAN} {usual}."
+
+
+def boxes_and_bonuses(found: Findings) -> str:
+    """What a game pays for, in words: its boxes, and its bonuses if it has any."""
+    return _and(["the boxes", *(f"the {name}" for name in found.bonuses)])
+
+
+def _and(words: Sequence[str]) -> str:
+    """A list in words: one, one and two, one, two and three."""
+    return " and ".join(", ".join(words).rsplit(", ", 1))
 
 
 def _last_with(curve: Values, share: float) -> int:

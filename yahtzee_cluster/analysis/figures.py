@@ -112,6 +112,11 @@ def last_of_thesis(found: Findings) -> int:
     return min(THESIS, found.highest)
 
 
+def last_usual(found: Findings) -> int:
+    """The last score of the distribution."""
+    return max(1, min(USUAL, int(np.flatnonzero(found.expected)[-1])))
+
+
 def maxprob(figure: Any, found: Findings) -> None:
     """The highest probability of at least each score."""
     axes = figure.subplots()
@@ -168,7 +173,7 @@ def relative(figure: Any, found: Findings) -> None:
 def distribution(figure: Any, found: Findings) -> None:
     """The probability of every single final score."""
     axes = figure.subplots()
-    last = max(1, min(USUAL, int(np.flatnonzero(found.expected)[-1])))
+    last = last_usual(found)
     single = 100 * -np.diff(found.expected[: last + 2], append=0.0)[: last + 1]
     axes.fill_between(np.arange(last + 1), single, color=PALE, linewidth=0)
     axes.plot(single, color=DEEP, linewidth=0.6)

@@ -53,6 +53,11 @@ class Findings:
         usual = self.expected[: len(self.maxprob)]
         return np.divide(self.gain, usual, where=usual > 0, out=np.full_like(usual, np.nan))
 
+    @property
+    def bonuses(self) -> tuple[str, ...]:
+        """The names of the bonuses that the game pays besides its boxes."""
+        return self.names[len(self.rules.categories) :]
+
     def chance_of_nothing(self, row: int) -> float:
         """The probability that a box or bonus brings no points; NaN if its distribution is not known."""
         spread = self.box_distributions[row]

@@ -13,12 +13,13 @@ import numpy as np
 
 from yahtzee_cluster import __version__
 from yahtzee_cluster.analysis import comparison, figures
-from yahtzee_cluster.analysis.captions import SPACE, WORDS, numbered
+from yahtzee_cluster.analysis.captions import SPACE, WORDS, boxes_and_bonuses, numbered
 from yahtzee_cluster.analysis.findings import Findings
 from yahtzee_cluster.analysis.statistics import PERCENTILES
 from yahtzee_cluster.game.notation import pattern_of, points_of
 from yahtzee_cluster.game.rule_files import load_rules, preset_names
 from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.text import as_percent
 
 PROMISE = "Every number is exact up to rounding; none is simulated."
 """The last sentence of every report; a page without it is never overwritten."""
@@ -130,12 +131,12 @@ def _table_6_1(found: Findings) -> str:
     heading = ["score", "MaxProb, %", *(["published, %"] if published else []), "highest mean, %", "gain"]
     rows = []
     for score in _listed(found):
-        best, usual = (f"{100 * curve[score]:.6f}" for curve in (found.maxprob, found.expected))
+        best, usual, gain = (as_percent(curve[score]) for curve in (found.maxprob, found.expected, found.gain))
         between = [published.get(score, "")] if published else []
-        rows.append([str(score), best, *between, usual, f"{100 * found.gain[score]:.4f}"])
+        rows.append([str(score), best, *between, usual, gain])
     about = (
-        "Table 6.1. Probability of at least each score by MaxProb, and when playing for the highest expected score "
-        "(highest mean); and the gain in percentage points."
+        "Table 6.1. P(score at least), by MaxProb and when playing for the highest expected score (highest mean); and "
+        "the gain in percentage points."
     )
     return _html(heading, rows, about)
 
@@ -153,8 +154,9 @@ def _boxes(found: Findings) -> str:
     for row, name in enumerate(found.names):
         nothing = f"{100 * found.chance_of_nothing(row):.4f}" if found.box_distributions[row] else "–"
         rows.append([name, *(f"{column[row]:.4f}" for column in columns), nothing])
-    heading = ["box or bonus", "mean", "variance", "standard deviation", "no points, %"]
-    return _html(heading, rows, "Points in every box and bonus, over whole games.")
+    kind = "box or bonus" if found.bonuses else "box"
+    heading = [kind, "mean", "variance", "standard deviation", "no points, %"]
+    return _html(heading, rows, f"Points in {boxes_and_bonuses(found)}, over whole games.")
 
 
 def _account(account: comparison.Account) -> list[str]:

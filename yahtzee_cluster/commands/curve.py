@@ -21,6 +21,6 @@ def run(options: argparse.Namespace) -> str:
     columns = table.curves()
     if options.json:
         return json.dumps({"target": table.target} | {name: column.tolist() for name, column in columns.items()})
-    heading = ["score", *({"p": "P(at least)"}.get(name, name) for name in columns)]
+    heading = ["score", *({"p": "P(score at least)"}.get(name, name) for name in columns)]
     rows = ([str(s), *(f"{x:.12g}" for x in row)] for s, row in enumerate(zip(*columns.values(), strict=True)))
     return "\n".join(f"{s:>5}  {'  '.join(f'{x:<16}' for x in row)}".rstrip() for s, *row in [heading, *rows])

@@ -16,6 +16,7 @@ from yahtzee_cluster.objectives.probabilities import Approximated, Distribution,
 from yahtzee_cluster.storage.verification import Judgements
 from yahtzee_cluster.tables.scorecards import MOMENTS, ScorecardTable
 from yahtzee_cluster.tables.table import Values
+from yahtzee_cluster.text import as_percent
 
 
 class ProbabilityTable(ScorecardTable):
@@ -63,7 +64,7 @@ class ProbabilityTable(ScorecardTable):
         shown, curve = sorted({*range(0, self.target + 1, 50), self.target}), self.curve()
         heading, beside = self._beside(shown)
         lines = [f"{'score':>5}  {'P(score at least)':>18}{heading}"]
-        return lines + [f"{score:>5}  {_percent(curve[score]):>16} %{beside.get(score, '')}" for score in shown]
+        return lines + [f"{score:>5}  {as_percent(curve[score]):>16} %{beside.get(score, '')}" for score in shown]
 
     def _beside(self, scores: Sequence[int]) -> tuple[str, dict[int, str]]:  # noqa: ARG002
         """What the headline has to the right of the probabilities: its heading, and the text for each score."""
@@ -256,8 +257,3 @@ def _probability(row: Values, need: int) -> float:
     if need <= 0:
         return 1.0
     return float(row[need - 1]) if need <= len(row) else 0.0
-
-
-def _percent(p: float) -> str:
-    """Six decimals as in Cremers' thesis, as long as these show anything."""
-    return f"{100 * p:.6f}" if p == 0 or p >= 1e-5 else f"{100 * p:.6e}"
