@@ -7,8 +7,8 @@ from difflib import get_close_matches
 
 
 def printable(text: str) -> str:
-    """The text itself if it is printable, else its repr: one line, without control characters."""
-    return text if text.isprintable() else repr(text)
+    """The text itself if it is printable and not empty, else its repr: one line, without control characters."""
+    return text if text and text.isprintable() else repr(text)
 
 
 def short(text: str, most: int = 60) -> str:

@@ -422,7 +422,7 @@ def test_lines() -> None:
         (["--used", "aces,,deuces", "--upper", "3"], "used: no category ''; there are aces"),
         (["--used", "full-house", "--score-so-far", "3"], "score so far: no game has 3 points here; the nearest are 0"),
         (["--beat", "200", "--dice", "12345", "--cache", "1MB"], "cache: solving this from here takes"),
-        (["--beat", "200", "--dice", "12345", "--threads", "0"], "threads: expected at least one"),
+        (["--beat", "200", "--dice", "12345", "--threads", "0"], "threads: expected 1 to 1024, found 0"),
         (["--goal", "win", "--dice", "12345"], "goal: expected opponents"),
         (["--beat", "200", "--goal", "expected"], "not allowed with argument"),
         (["--store", "nowhere"], "nowhere: holds no table"),

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from toy import Tours
 from yahtzee_cluster.commands.job import Job
 from yahtzee_cluster.engine.recurrence import Below, Block, Recurrence
 from yahtzee_cluster.engine.simulator import Costs
+from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.objectives import CHOICES
 from yahtzee_cluster.objectives.probabilities import MaxProb
@@ -252,4 +253,14 @@ def test_costs_of_another_machine(tmp_path: Path) -> None:
         file.write_text(result.stdout)
     assert plans[0]["costs"] == plans[1]["costs"]
     assert plans[0]["rows"] == plans[1]["rows"]
-    assert plans[1]["costs_origin"] == f"from {file}, measured on this machine now"
+    assert plans[1]["costs_origin"] == f"from {file}, measured where it was written"
+
+
+def test_costs_of_another_objective(tmp_path: Path) -> None:
+    """Costs differ by a factor between objectives: those of another one are refused, and of the same one accepted."""
+    file = tmp_path / "costs.json"
+    file.write_text(json.dumps({"costs": asdict(Costs()), "objective": "scores", "rules": "yaht", "target": 9}))
+    with pytest.raises(FileError, match="holds the costs of 'scores'; maxprob was asked for"):
+        costs_of(Job(), Job().problem(), str(file))
+    known = costs_of(Job(objective="scores"), Job(objective="scores").problem(), str(file))
+    assert (known.costs, known.origin) == (Costs(), f"from {file}, of unknown origin")

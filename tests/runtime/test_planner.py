@@ -127,6 +127,12 @@ def test_figures(flags: list[str], tmp_path: Path) -> None:
         (["--rules", "chess"], "chess: no such rule set or file"),
         (["--rules", "yacht", "--plot", "/none/at/all.svg"], "plot: /none/at/all.svg cannot be written: "),
         (["--rules", "yacht", "--plot", "figure.xyz"], "plot: figure.xyz cannot be written: "),
+        (["--rules", "yacht", "--plot", "."], "plot: '.': expected a file whose name ends in .svg, .png or .pdf"),
+        (["--rules", "yacht", "--plot", ""], "expected a file whose name ends in .svg, .png or .pdf"),
+        (["--rules", "yacht", "--G", "bees"], "G: no element 'bees'; did you mean deuces?"),
+        (["--rules", "yacht", "--G", "13"], "G: expected at most 12 elements, found 13"),
+        (["--rules", "yacht", "--G", ""], "G: no element ''"),
+        (["--rules", "yacht", "--store", "", "--calibrate"], "store: expected a directory, found nothing"),
         (["--costs", "assumed", "--calibrate"], "--costs is for costs that are not to be measured; leave out --calib"),
         (["--costs", "none.json"], "none.json: cannot be read: No such file or directory"),
         (["--costs", "/dev/null"], "/dev/null: holds no costs; write such a file with `plan --json` on the machine"),
@@ -141,6 +147,23 @@ def test_refusals(flags: list[str], expected: str) -> None:
     result = plan(*flags)
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     assert expected in result.stderr
+
+
+def test_the_job_s_own_set() -> None:
+    """A plan has a line for a G that is given by names and is none of its own, with the forecast of `--scaling`."""
+    flags = ["--rules", "yacht", "--target", "300", "--ranks", "4", "--G"]
+    found = planned(*flags, "chance,yacht")
+    assert found["own"]["G"] == ["yacht", "chance"]
+    assert found["own"]["forecast"]["makespan_s"] != found["rows"][2]["forecast"]["makespan_s"]
+    scaling = planned("--rules", "yacht", "--target", "300", "--scaling", "--G", "chance,yacht")
+    assert found["own"]["forecast"] == {**scaling["rows"][1]["as_asked"], **_shares(found["own"]["forecast"])}
+    assert "  The last line is for --G yacht,chance." in plan(*flags, "chance,yacht").stdout.splitlines()
+    for picked in ("2", ",".join(found["rows"][2]["G"])):
+        assert planned(*flags, picked)["own"] is None
+
+
+def _shares(forecast: dict[str, Any]) -> dict[str, Any]:
+    return {name: forecast[name] for name in ("efficiency", "idle")}
 
 
 def test_for_people() -> None:

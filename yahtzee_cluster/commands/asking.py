@@ -16,7 +16,7 @@ from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.play.sources import LIMIT_S
-from yahtzee_cluster.runtime.configuration import parse_bytes
+from yahtzee_cluster.runtime.configuration import MAX_THREADS, parse_bytes
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.text import shown
 
@@ -67,8 +67,8 @@ def adviser_of(options: argparse.Namespace, default_rules: str = "yahtzee") -> A
     """The adviser that the flags describe."""
     table = None if options.store is None else open_table(options.store)
     rules = table.rules if table else load_rules(options.rules or default_rules)
-    if options.threads == 0:
-        raise UsageError("threads: expected at least one")
+    if options.threads is not None and not 0 < options.threads <= MAX_THREADS:
+        raise UsageError(f"threads: expected 1 to {MAX_THREADS}, found {options.threads}")
     limit_bytes = None if options.cache is None else parse_bytes(options.cache)
     limit_s = LIMIT_S if options.limit is None else _seconds(options.limit)
     return Adviser(rules, table, threads=options.threads, limit_bytes=limit_bytes, limit_s=limit_s)

@@ -56,6 +56,6 @@ def run(options: argparse.Namespace) -> str:
     plan = (
         make_scaling(job, problem, known) if options.scaling else make_plan(job, problem, options.ranks or RANKS, known)
     )
-    if options.plot:
+    if options.plot is not None:
         plot(plan, Path(options.plot))
     return json.dumps(as_json(plan)) if options.json else "\n".join(as_text(plan))

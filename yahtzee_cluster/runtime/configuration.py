@@ -171,8 +171,7 @@ def search_of(problem: Recurrence, *, lists: bool = True) -> FixedSetSearch:
 
 def fixed_set(asked: Computation, problem: Recurrence, n_workers: int, search: FixedSetSearch | None = None) -> int:
     """Fixed set that G stands for; refuses one with which some class does not fit into the cache."""
-    names, is_size = problem.element_names, asked.G.strip().isdecimal()
-    is_open = is_size or asked.G == AUTO
+    is_open = asked.G == AUTO or asked.G.strip().isdecimal()
     search = search or search_of(problem, lists=is_open)
     if is_open:
         _check_some_set_fits(asked, problem, search)
@@ -180,17 +179,23 @@ def fixed_set(asked: Computation, problem: Recurrence, n_workers: int, search: F
         with stage("choice of G"):
             advised = advise(problem, search, asked.cache_bytes, n_workers, asked.threads)
             fixed = search.pick(max(search.sizes()) if advised is None else advised)
-    elif is_size:
-        n_fixed = whole_number(asked.G.strip())
-        if n_fixed is None or n_fixed > len(names):
-            raise UsageError(f"G: expected at most {len(names)} elements, found {short(asked.G)}")
-        if n_fixed not in search.sizes():
-            raise UsageError(f"G: {n_fixed} elements make more than {MOST_CLASSES:,} classes; take fewer, or name them")
-        fixed = search.pick(n_fixed)
     else:
-        fixed = _named(asked.G, names)
+        fixed = given_set(asked.G, problem, search)
     check_fits(asked, fixed, search)
     return fixed
+
+
+def given_set(given: str, problem: Recurrence, search: FixedSetSearch) -> int:
+    """Fixed set that a number of elements, or their names, stand for."""
+    names, size = problem.element_names, given.strip()
+    if not size.isdecimal():
+        return _named(given, names)
+    n_fixed = whole_number(size)
+    if n_fixed is None or n_fixed > len(names):
+        raise UsageError(f"G: expected at most {len(names)} elements, found {short(given)}")
+    if n_fixed not in search.sizes():
+        raise UsageError(f"G: {n_fixed} elements make more than {MOST_CLASSES:,} classes; take fewer, or name them")
+    return search.pick(n_fixed)
 
 
 def _check_some_set_fits(asked: Computation, problem: Recurrence, search: FixedSetSearch) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -24,14 +25,18 @@ from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.simulator import Costs
 from yahtzee_cluster.errors import FileError, UsageError
 from yahtzee_cluster.runtime.calibration import calibrate
-from yahtzee_cluster.runtime.configuration import Computation
-from yahtzee_cluster.text import printable, short
+from yahtzee_cluster.runtime.configuration import RUNS, Computation
+from yahtzee_cluster.storage.claim import table_path
+from yahtzee_cluster.text import printable, short, shown
 
 ASSUMED = "assumed"
 KEPT_S = 24 * 3600
 NO_COSTS = (ValueError, TypeError, KeyError, RecursionError, OverflowError)
 """What reading a file raises that is no file of costs."""
 FORMAT = 1
+MEASURED_THERE = "measured where it was written"
+OBJECTIVE = "objective"
+"""What a plan is about, if it is for a game: costs differ most by this."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +52,8 @@ def costs_of(asked: Computation, problem: Recurrence, given: str | None = None, 
     if given == ASSUMED:
         return KnownCosts(Costs.assumed(problem), "assumed, not measured")
     if given is not None:
-        return _from_file(given)
-    directory = Path("runs") if asked.store is None else Path(asked.store)
+        return _from_file(given, asked)
+    directory = RUNS if asked.store is None else table_path(asked.store)
     key = _key(asked, problem, directory)
     file = _cache_home() / f"costs-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
     if not anew and (costs := _cached(file, key)):
@@ -110,8 +115,8 @@ def _keep(file: Path, key: str, costs: Costs) -> None:
         partial.replace(file)
 
 
-def _from_file(file: str) -> KnownCosts:
-    """Costs from a file that `plan --json` has written, perhaps on another machine."""
+def _from_file(file: str, asked: Computation) -> KnownCosts:
+    """Costs from a file that `plan --json` has written for the same objective, perhaps on another machine."""
     try:
         plan = json.loads(Path(file).read_text(encoding="utf-8"))
         costs = _as_costs(plan["costs"])
@@ -121,7 +126,11 @@ def _from_file(file: str) -> KnownCosts:
         raise FileError(
             file, "holds no costs; write such a file with `plan --json` on the machine to plan for"
         ) from error
-    return KnownCosts(costs, f"from {printable(file)}, {short(str(plan.get('costs_origin', 'of unknown origin')))}")
+    objective = asked.about.get(OBJECTIVE)
+    if plan.get(OBJECTIVE, objective) != objective:
+        raise FileError(file, f"holds the costs of {shown(plan[OBJECTIVE])}; {objective} was asked for")
+    origin = re.sub("^measured on this machine .*", MEASURED_THERE, str(plan.get("costs_origin", "of unknown origin")))
+    return KnownCosts(costs, f"from {printable(file)}, {short(origin)}")
 
 
 def _as_costs(found: Mapping[str, Any]) -> Costs:

@@ -12,7 +12,7 @@ from yahtzee_cluster.engine.simulator import Costs, Forecast
 from yahtzee_cluster.errors import UsageError, needs
 from yahtzee_cluster.runtime.planner import Plan, Row
 from yahtzee_cluster.runtime.scaling import SAME, Scaling
-from yahtzee_cluster.text import rough_size
+from yahtzee_cluster.text import rough_size, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,9 +26,12 @@ HEADING = "  classes     cache   reads   largest     busy   fits  |      time   
 def as_json(plan: Plan | Scaling) -> dict[str, Any]:
     """A plan or a scaling as JSON data."""
     listed = asdict(plan)
-    for forecast, shown in zip([row.forecast for row in plan.rows], listed["rows"], strict=True):
+    forecasts = [*zip([row.forecast for row in plan.rows], listed["rows"], strict=True)]
+    if isinstance(plan, Plan) and plan.own:
+        forecasts.append((plan.own.forecast, listed["own"]))
+    for forecast, written in forecasts:
         if forecast:
-            shown["forecast"] |= {"efficiency": forecast.efficiency, "idle": forecast.idle}
+            written["forecast"] |= {"efficiency": forecast.efficiency, "idle": forecast.idle}
     return {**listed.pop("about"), **listed}
 
 
@@ -91,6 +94,11 @@ def _plan_as_text(plan: Plan) -> list[str]:
         lines.append(f"{THESIS}  {'this program':<52}|  as simulated")
     lines.append(f" |G|{THESIS_COLUMNS * plan.of_thesis}{HEADING}")
     lines += [_row_as_text(row, of_thesis=plan.of_thesis) for row in plan.rows]
+    if plan.own:
+        lines += [
+            _row_as_text(plan.own, of_thesis=plan.of_thesis),
+            f"  The last line is for --G {','.join(plan.own.G)}.",
+        ]
     if plan.left_out:
         lines.append(
             f"  Left out: {plan.left_out[0]} to {plan.left_out[-1]}, which make more than {MOST_CLASSES:,} classes."
@@ -166,6 +174,8 @@ def _worth(scaling: Scaling) -> str:
 
 def plot(plan: Plan | Scaling, file: Path) -> None:
     """Plot memory and reads against the size of the fixed set, or time and efficiency against the number of ranks."""
+    if not file.suffix:
+        raise UsageError(f"plot: {shown(str(file))}: expected a file whose name ends in .svg, .png or .pdf")
     with needs("plot", "matplotlib", extra="plot"):
         import matplotlib as mpl
         from matplotlib.figure import Figure

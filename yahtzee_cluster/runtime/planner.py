@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from yahtzee_cluster.engine.fixed_set import FixedSetSearch, needed_bytes
 from yahtzee_cluster.engine.partition import cache_values, reads_per_value
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.simulator import FIXED_BYTES, Costs, Forecast, shortest, simulate
-from yahtzee_cluster.runtime.configuration import Computation, search_of
+from yahtzee_cluster.runtime.configuration import AUTO, Computation, given_set, search_of
 from yahtzee_cluster.runtime.costs import KnownCosts
 from yahtzee_cluster.text import names_in
 
 
 @dataclass(frozen=True)
 class Row:
-    """Figures for the fixed set of one size: by the formulas of the thesis, and from true sizes."""
+    """Figures for a fixed set: by the formulas of the thesis, which depend on its size, and from true sizes."""
 
     n_fixed: int
     thesis_classes: int
@@ -51,6 +52,8 @@ class Plan:
     """Whether the thesis has figures for this problem."""
     advised: int | None
     rows: list[Row]
+    own: Row | None
+    """For the G of the job, if it is given by names and is none of those above."""
     left_out: list[int]
     """Sizes of fixed sets that would make too many classes."""
 
@@ -58,9 +61,10 @@ class Plan:
 def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, known: KnownCosts) -> Plan:
     """Plan of a job on `n_ranks` ranks, including the master."""
     search = search_of(problem)
-    n_workers = max(1, n_ranks - 1)
     plain_bytes = 8 * problem.plain_size
-    rows = [_row(asked, problem, search, n_fixed, n_workers, known.costs, plain_bytes) for n_fixed in search.sizes()]
+    row = partial(_row, asked, problem, search, max(1, n_ranks - 1), known.costs, plain_bytes)
+    rows = [row(search.pick(n_fixed)) for n_fixed in search.sizes()]
+    own = None if asked.G == AUTO else given_set(asked.G, problem, search)
     makespans = {row.n_fixed: row.forecast.makespan_s for row in rows if row.forecast}
     return Plan(
         about=dict(asked.about),
@@ -75,6 +79,7 @@ def make_plan(asked: Computation, problem: Recurrence, n_ranks: int, known: Know
         of_thesis=asked.is_of_thesis,
         advised=shortest(makespans) if makespans else None,
         rows=rows,
+        own=None if own is None or own in map(search.pick, range(len(rows))) else row(own),
         left_out=list(range(len(rows), search.n_elements + 1)),
     )
 
@@ -83,16 +88,15 @@ def _row(
     asked: Computation,
     problem: Recurrence,
     search: FixedSetSearch,
-    n_fixed: int,
     n_workers: int,
     costs: Costs,
     plain_bytes: int,
+    fixed: int,
 ) -> Row:
-    fixed = search.pick(n_fixed)
     figures = search.costs(fixed)
     partition = search.partition(fixed)
     needed = needed_bytes(partition)
-    n = search.n_elements
+    n, n_fixed = search.n_elements, fixed.bit_count()
     return Row(
         n_fixed=n_fixed,
         thesis_classes=(n - n_fixed + 1) << n_fixed,
