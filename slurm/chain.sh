@@ -10,15 +10,35 @@ shopt -s inherit_errexit
 }
 job=$1 store=$2 nodes=$3 ranks_per_node=$4 site=${SITE:-slurm/site.sh}
 shift 4
+for flag; do # all four jobs must be about the same run; argparse takes a flag for its beginning
+    for known in --job --store --nodes --ranks-per-node --site --submit; do
+        if [[ $flag == --?* && $known == "${flag%%=*}"* ]]; then
+            echo "slurm/chain.sh: $flag: not here; JOB, STORE, NODES, RANKS_PER_NODE and SITE say it for all four jobs" >&2
+            exit 2
+        fi
+    done
+done
 case $site in */*) ;; *) site=./$site ;; esac # the shell looks for plain names on PATH
+[ -f "$site" ] || {
+    echo "slurm/chain.sh: $site: no such site file; SITE names another" >&2
+    exit 2
+}
 # shellcheck source=slurm/site.sh
-. "$site" || exit 2
+. "$site" || {
+    echo "slurm/chain.sh: $site: its last command failed, with code $?" >&2
+    exit 2
+}
 command -v sbatch >/dev/null || {
     echo "slurm/chain.sh: no sbatch on PATH; submit where Slurm is" >&2
     exit 2
 }
+command -v "${PYTHON:-}" >/dev/null || {
+    echo "slurm/chain.sh: $site: PYTHON names no program, but '${PYTHON:-}'" >&2
+    exit 2
+}
 solver=$("$PYTHON" -m yahtzee_cluster slurm --job "$job" --store "$store" --nodes "$nodes" \
     --ranks-per-node "$ranks_per_node" --site "$site" "$@")
+ranks=$((10#$nodes * 10#$ranks_per_node)) # by now they are whole numbers, perhaps with zeros before them
 
 submitted=()
 refuse() { # a reason; cancels what was submitted
@@ -31,11 +51,16 @@ refuse() { # a reason; cancels what was submitted
     exit 2
 }
 queue() { # name, flags of sbatch
-    local said
-    said=$(sbatch --parsable --job-name="$1" --kill-on-invalid-dep=yes "${@:2}" 2>&1) || refuse "$1: ${said//$'\n'/ }"
-    # A line of its own, among what sbatch may remark; the name of a cluster may follow.
-    [[ $'\n'$said$'\n' =~ $'\n'([0-9]+)(;[^$'\n']*)?$'\n' ]] || refuse "$1: sbatch gives no number: ${said//$'\n'/ }"
-    submitted+=("${BASH_REMATCH[1]}")
+    local said code=0 line numbers=()
+    said=$(sbatch --parsable --job-name="$1" --kill-on-invalid-dep=yes "${@:2}" 2>&1) || code=$?
+    while read -r line; do # a line of its own, among what sbatch may remark; the name of a cluster may follow
+        [[ $line =~ ^([1-9][0-9]*)(\;.*)?$ ]] && numbers+=("${BASH_REMATCH[1]}")
+    done <<<"$said"
+    said=${said//[^[:print:]]/ }
+    [ "$code" = 0 ] || refuse "$1: sbatch fails with code $code: $said"
+    [[ ${#numbers[@]} = 1 && " ${submitted[*]} " != *" ${numbers[0]} "* ]] ||
+        refuse "$1: sbatch gives no number of a job: $said"
+    submitted+=("${numbers[0]}")
 }
 small() { # name, a command of the shell, flags of sbatch; as queue
     queue "$1" --ntasks=1 --mem=1G --time=01:00:00 --output=%x-%j.log --wrap ". ${site@Q} && \"\$PYTHON\" -m $2" "${@:3}"
@@ -43,7 +68,7 @@ small() { # name, a command of the shell, flags of sbatch; as queue
 after() { echo "--dependency=afterok:${submitted[-1]}"; }
 
 trap 'refuse interrupted' INT TERM
-small plan "yahtzee_cluster.plan --job ${job@Q} --ranks $((nodes * ranks_per_node))"
+small plan "yahtzee_cluster.plan --job ${job@Q} --ranks $ranks"
 queue solve "$(after)" <<<"$solver"
 small verify "yahtzee_cluster verify --store ${store@Q}" "$(after)"
 # A run that finds everything done computes nothing, and prints the result.

@@ -12,7 +12,7 @@
 
 # Printed by: yahtzee-cluster slurm --job jobs/maxprob-800.toml --nodes 4 --ranks-per-node 8 --launcher mpirun
 
-. slurm/site.sh || exit 2
+. slurm/site.sh || { echo "the site file's last command failed, with code $?" >&2; exit 2; }
 
 "$MPIRUN" -n 32 "$PYTHON" -m yahtzee_cluster.run --job jobs/maxprob-800.toml --store "$RUNS"/yahtzee-maxprob-800-G5 &
 run=$!

@@ -12,7 +12,7 @@
 
 # Printed by: yahtzee-cluster slurm --job jobs/maxprob-800.toml --nodes 4 --ranks-per-node 1 --threads 8
 
-. slurm/site.sh || exit 2
+. slurm/site.sh || { echo "the site file's last command failed, with code $?" >&2; exit 2; }
 
 srun --kill-on-bad-exit --cpus-per-task=8 "$PYTHON" -m yahtzee_cluster.run --job jobs/maxprob-800.toml --threads 8 --store "$RUNS"/yahtzee-maxprob-800-G5 &
 run=$!

@@ -170,17 +170,21 @@ SBATCH = """#!/bin/bash
 cat >/dev/null
 echo "$*" >>submitted
 n=$(wc -l <submitted)
-[ "$n" -lt "$REFUSED" ] || {
-    printf 'sbatch: error: Invalid account\\nsbatch: error: Batch job submission failed\\n' >&2
-    exit 1
-}
+[ "$n" -lt "$REFUSED" ] || eval "$ANSWER"
 echo 'sbatch: a remark' >&2
 echo "10$n;cluster"
 """
+INVALID = "printf 'sbatch: error: Invalid account\\nsbatch: error: Batch job submission failed\\n' >&2; exit 1"
+SCANCEL = 'echo "$*" >>cancelled'
 
 
-def chained(place: Path, refused: int, scancel: str = 'echo "$*" >>cancelled') -> subprocess.CompletedProcess[str]:
-    """The chain, with an sbatch that takes the jobs before this one."""
+def chained(
+    place: Path, refused: int = 9, *words: str, answer: str = INVALID, scancel: str = SCANCEL, site: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The chain, with an sbatch that takes the jobs before this one, and answers in this way from then on."""
+    words = words or ("1", "2")
+    if site is not None:
+        (place / "site.sh").write_text(site)
     (place / ".venv").symlink_to(sys.prefix)
     (place / "slurm").symlink_to(ROOT / "slurm")
     (place / "yacht.toml").write_text('rules = "yacht"\ntarget = 300\nG = 3\n')
@@ -188,14 +192,19 @@ def chained(place: Path, refused: int, scancel: str = 'echo "$*" >>cancelled') -
     for name, text in {"sbatch": SBATCH, "scancel": f"#!/bin/bash\n{scancel}\n"}.items():
         (place / "bin" / name).write_text(text)
         (place / "bin" / name).chmod(0o755)
-    environment = os.environ | {"PATH": f"{place / 'bin'}:{os.environ['PATH']}", "REFUSED": str(refused)}
-    command = ["slurm/chain.sh", "yacht.toml", "table", "2", "2"]
-    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    environment = os.environ | {
+        "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
+        "REFUSED": str(refused),
+        "ANSWER": answer,
+    }
+    environment |= {} if site is None else {"SITE": "site.sh"}
+    line = ["slurm/chain.sh", "yacht.toml", "table", *words]
+    return subprocess.run(line, cwd=place, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_chain_of_four(tmp_path: Path) -> None:
     """Each job of the chain waits for the one before it, by its number."""
-    result = chained(tmp_path, refused=9)
+    result = chained(tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "plan 101, solve 102, verify 103, report 104\n"
     waiting = re.findall(r"--dependency=(\S*)", (tmp_path / "submitted").read_text())
@@ -208,7 +217,7 @@ def test_chain_that_sbatch_refuses(refused: int, name: str, tmp_path: Path) -> N
     result = chained(tmp_path, refused)
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     before = " ".join(str(100 + number) for number in range(1, refused))
-    assert result.stderr.startswith(f"slurm/chain.sh: {name}: sbatch: error: Invalid account sbatch: error: Batch job")
+    assert result.stderr.startswith(f"slurm/chain.sh: {name}: sbatch fails with code 1: sbatch: error: Invalid account")
     assert len((tmp_path / "submitted").read_text().splitlines()) == refused
     if before:
         assert result.stderr.endswith(f"; cancelled {before}\n")
@@ -220,6 +229,71 @@ def test_chain_that_cannot_be_cancelled(tmp_path: Path) -> None:
     result = chained(tmp_path, refused=3, scancel="exit 1")
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.endswith("; cancel 101 102 with scancel\n")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "exit",
+        "echo rubbish; exit",
+        "echo 0; exit",
+        "echo 7 8; exit",
+        "printf '7\\n8\\n'; exit",
+        "echo 101; exit",
+        "kill $$",
+    ],
+)
+def test_chain_that_gets_no_number(answer: str, tmp_path: Path) -> None:
+    """Whatever else than one new number sbatch answers, the chain ends there, and the job before it is cancelled."""
+    result = chained(tmp_path, refused=2, answer=answer)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert result.stderr.startswith("slurm/chain.sh: solve: sbatch ")
+    assert result.stderr.endswith("; cancelled 101\n")
+    assert (tmp_path / "cancelled").read_text() == "101\n"
+
+
+@pytest.mark.parametrize("flag", ["--submit", "--su", "--store=other", "--job", "--nodes", "--rank"])
+def test_chain_of_one_run(flag: str, tmp_path: Path) -> None:
+    """Flags that would make the run another one than that which is planned, verified and reported are refused."""
+    result = chained(tmp_path, 9, "1", "2", flag, "3")
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert result.stderr.startswith(f"slurm/chain.sh: {flag}: not here; JOB, STORE, ")
+    assert not (tmp_path / "submitted").exists()
+
+
+def test_chain_plans_for_the_ranks_of_the_run(tmp_path: Path) -> None:
+    """The plan is for all nodes times all ranks, also where their numbers begin with zeros."""
+    assert chained(tmp_path, 9, "010", "08").returncode == 0
+    plan, *_ = (tmp_path / "submitted").read_text().splitlines()
+    assert "--ranks 80" in plan
+
+
+@pytest.mark.parametrize(
+    ("site", "said"),
+    [
+        ("PYTHON=.venv/bin/python\nfalse\n", "./site.sh: its last command failed, with code 1"),
+        ("MPIRUN=mpirun\n", "./site.sh: PYTHON names no program, but ''"),
+        ("PYTHON=/none/python\n", "./site.sh: PYTHON names no program, but '/none/python'"),
+    ],
+)
+def test_site_files_that_will_not_do(site: str, said: str, tmp_path: Path) -> None:
+    """A site file that fails or names no Python is told on one line before anything is submitted."""
+    result = chained(tmp_path, site=site)
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", f"slurm/chain.sh: {said}\n")
+    assert not (tmp_path / "submitted").exists()
+
+
+def test_script_says_that_the_site_file_fails(tmp_path: Path) -> None:
+    """So does the batch script, which then ends as for wrong usage, and `--submit`."""
+    (tmp_path / "job.toml").write_text('rules = "yacht"\nG = 3\n')
+    (tmp_path / "site.sh").write_text("PATH=/nowhere\n[ -z set ]\n")
+    asked = [*PROGRAM, "slurm", "--job", "job.toml", "--nodes", "1", "--ranks-per-node", "2", "--site", "site.sh"]
+    printed = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    ended = subprocess.run(["bash"], input=printed, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (2, "the site file's last command failed, with code 1\n")
+    result = subprocess.run([*asked, "--submit"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "yahtzee-cluster: site.sh: its last command failed\n"
 
 
 def test_chain_without_sbatch(tmp_path: Path) -> None:
@@ -370,11 +444,11 @@ def test_chain_that_a_real_slurm_refuses(slurm: Slurm, checkout: Path) -> None:
     other = 'case $* in *=solve*) set -- --partition=none "$@" ;; esac'
     (checkout / "site.sh").write_text(f'. slurm/site.sh\nsbatch() {{ {other}; command sbatch "$@"; }}\n')
     refused = subprocess.run(
-        ["slurm/chain.sh", "yacht.toml", "table", "2", "2"], env={**slurm.environment, "SITE": "site.sh"},
+        ["slurm/chain.sh", "yacht.toml", "table", "1", "2"], env={**slurm.environment, "SITE": "site.sh"},
         cwd=checkout, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
-    found = re.fullmatch(r"slurm/chain.sh: solve: sbatch: error: .*; cancelled (\d+)\n", refused.stderr)
+    found = re.fullmatch(r"slurm/chain.sh: solve: sbatch fails with code 1: sbatch: error: .*; cancelled (\d+)\n", refused.stderr)
     assert found, refused.stderr
     slurm.ended(found[1])
     assert not slurm.run("squeue", "--noheader")

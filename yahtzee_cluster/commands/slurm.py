@@ -36,6 +36,8 @@ LAUNCHERS = {
     "srun": ("USR1", 'srun --kill-on-bad-exit --cpus-per-task={threads} "$PYTHON"'),
     "mpirun": ("TERM", '"$MPIRUN" -n {ranks} "$PYTHON"'),
 }
+SITE_FAILS = 99
+"""Exit code of the shell that submits, if the site file fails; sbatch and the shell have no such code."""
 SITE_MISSING = (
     "no such site file here; `yahtzee-cluster jobs site.sh >site.sh` writes one to adapt, and --site names it"
 )
@@ -54,7 +56,7 @@ SCRIPT = """\
 
 # Printed by: {command}
 
-. {site} || exit 2
+. {site} || {{ echo "the site file's last command failed, with code $?" >&2; exit 2; }}
 
 {run} &
 run=$!
@@ -294,10 +296,17 @@ def ready(request: Request) -> str:
 
 def submit(script: str, site: str) -> str:
     """Hand a script to Slurm, with what the site file sets for it; return the job's number."""
-    command = ["bash", "-c", '. "$0" && exec sbatch --parsable', _sourced(site)]
+    shell = f'. "$0" >&2 || exit {SITE_FAILS}; exec sbatch --parsable'
+    command = ["bash", "-c", shell, _sourced(site)]
     result = subprocess.run(command, input=script, capture_output=True, text=True, check=False)  # noqa: S603
+    said = " ".join((result.stderr + result.stdout).split())
     if result.returncode == 127:
         raise UsageError("--submit: no sbatch on PATH; submit where Slurm is, or without --submit print the script")
+    if result.returncode == SITE_FAILS:
+        raise FileError(site, f"its last command failed: {said}" if said else "its last command failed")
     if result.returncode:
-        raise YahtzeeClusterError(f"sbatch: {' '.join(result.stderr.split())}")
-    return result.stdout.strip()
+        raise YahtzeeClusterError(f"sbatch fails with code {result.returncode}: {said}")
+    number = re.fullmatch(r"([1-9]\d*)(;.*)?", result.stdout.strip())
+    if not number:
+        raise YahtzeeClusterError(f"sbatch gives no number of a job: {said}")
+    return number[0]
