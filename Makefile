@@ -62,6 +62,7 @@ checked-%: setup
 
 bench: setup ## measure kernels, jobs and duels and print JSON lines (a quarter of an hour, 5 GB of disk)
 	@$(BIN)/python benchmarks/bench.py
+	@$(BIN)/python benchmarks/endgames.py 1 2 3 4 5
 
 balance: setup ## compare orders and fixed sets by how busy they keep workers; draw it (half an hour)
 	@$(PERMITTED) $(BIN)/python benchmarks/balance.py
