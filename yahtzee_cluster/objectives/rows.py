@@ -24,6 +24,8 @@ class Rows:
         first, last = self._limits(anchors, turn.moves, target)
         self.first: NDArray[np.int32] = first.astype(np.int32)
         """[place]: by how much the needs of the row begin later than at 1."""
+        self.last: NDArray[np.int32] = last.astype(np.int32)
+        """[place]: the highest need that the row may have, if so much can still be scored."""
         self.length = np.where(anchors.exists, np.maximum(np.minimum(most, last) - first, 0), 0).astype(np.int32)
         """[place]: the number of values in the row; 0 for a place that no sequence of plays reaches."""
         self.offset, self.n_values = anchors.end_to_end(self.length)

@@ -77,6 +77,11 @@ class Utility(Scorecards):
     def _layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return self.anchors.end_to_end(self.lengths)
 
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """[place]: where the row begins among those with the same free categories."""
+        return self._layout[0]
+
     @staticmethod
     def count_scores(rules: Rules) -> int:
         """The number of final scores, from 0 to the highest."""
@@ -84,7 +89,7 @@ class Utility(Scorecards):
 
     def row(self, place: int) -> slice:
         """The position of a place's row among those with the same free categories."""
-        start = int(self._layout[0][place])
+        start = int(self.offsets[place])
         return slice(start, start + int(self.lengths[place]))
 
     @property
@@ -109,7 +114,7 @@ class Utility(Scorecards):
         return self._kernel(turn, falls=True)  # decisions need every category in which a roll may score zero
 
     def _kernel(self, turn: Turn, falls: bool) -> needs.Utility:
-        return needs.Utility(turn, self.anchors, self.lengths, self._layout[0], falls, self.worth[-1])
+        return needs.Utility(turn, self.anchors, self.lengths, self.offsets, falls, self.worth[-1])
 
     @cached_property
     def expected(self) -> ExpectedTable:
@@ -130,4 +135,4 @@ class Utility(Scorecards):
     def row_index(self) -> Mapping[str, NDArray[Any]]:
         """One line for each row that is not empty."""
         places = np.flatnonzero(self.lengths)
-        return {**self.anchor_columns(places), "length": self.lengths[places], "offset": self._layout[0][places]}
+        return {**self.anchor_columns(places), "length": self.lengths[places], "offset": self.offsets[places]}

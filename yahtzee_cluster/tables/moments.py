@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.expected import Expected, moments_after, std_of
 from yahtzee_cluster.storage.verification import Judgements
 from yahtzee_cluster.tables.scorecards import MOMENTS, ScorecardTable
+from yahtzee_cluster.tables.table import Values
 from yahtzee_cluster.text import beside_published
 
 
@@ -20,6 +22,7 @@ class MomentTable(ScorecardTable):
     """The moments of the points still to come, for every anchor."""
 
     problem: Expected
+    names = "mean", "second_moment"
 
     def moments(self, anchor: Anchor, need: int | None = None) -> tuple[float, float]:
         """Mean and second moment of the points still to come from an anchor, played for the highest mean."""
@@ -32,7 +35,22 @@ class MomentTable(ScorecardTable):
 
     def state(self, cards: Sequence[Anchor], number: int = 0) -> dict[str, float]:  # noqa: ARG002
         """Both moments of an anchor."""
-        return dict(zip(("mean", "second_moment"), self.moments(cards[0]), strict=True))
+        return dict(zip(self.names, self.moments(cards[0]), strict=True))
+
+    @property
+    def numbers(self) -> range:
+        """One value for each anchor."""
+        return range(1)
+
+    def layout(self, places: NDArray[np.int64], quantity: int) -> tuple[NDArray[Any], ...]:
+        """Where these means or second moments are."""
+        free = self.anchors.columns(places)[0]
+        begins = places - self.anchors.place[free, 0] + quantity * self.problem.n_places[free]
+        return begins, np.zeros_like(places), np.ones_like(places)
+
+    def beside(self, places: NDArray[np.int64], numbers: range, quantity: int) -> Values:  # noqa: ARG002
+        """Nothing is missing."""
+        return np.empty((len(places), len(numbers)))
 
     def headline(self) -> list[str]:
         """Mean and standard deviation of the final score, beside those that were published."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ class ProbabilityTable(ScorecardTable):
 
     problem: Probabilities
     number = "need"
+    names: ClassVar[tuple[str, ...]] = ("p",)
 
     @property
     def target(self) -> int:
@@ -41,6 +43,23 @@ class ProbabilityTable(ScorecardTable):
         place = self.anchors.reachable(anchor)
         first = int(problem.rows.offset[place] + quantity * problem.rows.n_values[anchor.free])
         return self.read(anchor.free, first, int(problem.rows.length[place]), quantity)
+
+    @property
+    def numbers(self) -> range:
+        """All needs up to the target."""
+        return range(self.target + 1)
+
+    def layout(self, places: NDArray[np.int64], quantity: int) -> tuple[NDArray[Any], ...]:
+        """Where these rows of a quantity begin, their first needs and their lengths."""
+        rows = self.problem.rows
+        size = rows.n_values[self.anchors.columns(places)[0]]
+        return rows.offset[places] + quantity * size, 1 + rows.first[places], rows.length[places]
+
+    def beside(self, places: NDArray[np.int64], numbers: range, quantity: int) -> Values:  # noqa: ARG002
+        """1 for a need of 0, 0 for needs out of reach, and NaN for those that have no row because none occurs there."""
+        needs, rows = np.array(numbers), self.problem.rows
+        occur = (rows.first[places, None] < needs) & (needs <= rows.last[places, None])
+        return np.where(needs == 0, 1.0, np.where(occur, 0.0, np.nan))
 
     def value(self, anchor: Anchor, need: int) -> float:
         """The probability to score at least `need` from an anchor."""
@@ -192,6 +211,7 @@ class ScoresTable(StrategyTable):
 
     problem: Scores
     reaches_scores = True
+    names: ClassVar[tuple[str, ...]] = ("p", "mean", "second_moment")
 
     def for_comparison(self, target: int) -> StrategyTable:
         """This table, which tells what another decision costs when playing for `target`."""
@@ -213,6 +233,14 @@ class ScoresTable(StrategyTable):
         first = int(rows.offset[place]) + need - 1
         mean, second = (float(self.read(anchor.free, first + i * distance, 1, i)[0]) for i in (1, 2))
         return mean, second
+
+    def beside(self, places: NDArray[np.int64], numbers: range, quantity: int) -> Values:
+        """Where the need is reached, or out of reach, the moments are those of the highest mean."""
+        if not quantity:
+            return super().beside(places, numbers, quantity)
+        expected = self.problem.expected
+        moment = (expected.mean, expected.second_moment)[quantity - 1][places]
+        return np.repeat(moment[:, None], len(numbers), axis=1)
 
     def score_curve(self) -> tuple[Values, Values]:
         """Mean and standard deviation of the final score when playing for at least s, for s = 0 … target."""

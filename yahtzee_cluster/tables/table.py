@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -19,6 +19,7 @@ from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.possible_scores import highest_score
 from yahtzee_cluster.game.rule_files import preset_names
 from yahtzee_cluster.game.rules import Anchor, Rules
+from yahtzee_cluster.game.scorecard import Scorecard
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.storage import verification
@@ -28,10 +29,14 @@ from yahtzee_cluster.storage.verification import Verdict
 from yahtzee_cluster.text import printable
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from yahtzee_cluster.tables.probabilities import StrategyTable
     from yahtzee_cluster.tables.utility import UtilityTable
 
 Values = NDArray[np.float64]
+Card = Anchor | Scorecard | str | Mapping[str, int]
+"""A scorecard: the state that it leaves, itself, as `parse_scorecard` reads it, or its points by the names of boxes."""
 
 
 class Entries(Protocol):
@@ -62,6 +67,8 @@ class Table(ABC):
     >>> table = yc.open_table("yacht")
     >>> print(f"{table.value(table.start, need=200):.6f} {table.curve()[250]:.6f}")
     0.239565 0.013868
+    >>> print(f"{table['aces=3, yacht=50'][150]:.6f}")  # for another scorecard, with 150 points to go
+    0.527464
     >>> table.moments(table.start)
     Traceback (most recent call last):
     yahtzee_cluster.errors.UsageError: yacht: holds maxprob, not expected scores
@@ -85,6 +92,9 @@ class Table(ABC):
         self.rules: Rules = problem.rules
         self.anchors: Anchors = problem.anchors
         self.objective: str = problem.identity["objective"]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.named!r}, {self.objective} of {self.rules.name})"
 
     @property
     def store(self) -> Store:
@@ -133,6 +143,35 @@ class Table(ABC):
     def verify(self, n_sampled: int = 0, seed: int | None = None) -> Verdict:
         """Check every value, and recompute at least one value of every class."""
         return verification.verify(self.problem, self.store, n_sampled, seed)
+
+    # ------------------------------------------------------------------------------------ tables of one player
+
+    def __getitem__(self, card: Card) -> Values:
+        """The values of a scorecard, by the points still needed or by the score so far, from 0 on.
+
+        Of a table of scores these are the probabilities; of one of expected scores, mean and second moment.
+        """
+        raise self.refusal("")
+
+    __iter__ = None  # a table has no order
+
+    def sel(self, card: Card | Sequence[Card] | None = None, **number: Any) -> xr.Dataset:
+        """The values of some scorecards (by default of all states), at some needs or scores, as xarray selects them.
+
+        >>> table = yc.open_table("yacht")
+        >>> table.sel(["aces=3", "yacht=50"], need=slice(100, 102)).p.dims
+        ('card', 'need')
+        """
+        raise self.refusal("")
+
+    def to_xarray(self, card: Card | Sequence[Card] | None = None) -> xr.Dataset:
+        """The values of some scorecards, or of all states, as labelled arrays, read where they are looked at.
+
+        The dimensions are `card`, if several are given, or `state`, and `need` or `score`. The coordinates `upper` (-1
+        where the upper bonus is decided), `chip` and `is_free` (by `box`) describe the states. NaN stands for scores
+        that no game has there. Needs the extra `data`.
+        """
+        raise self.refusal("")
 
     # ----------------------------------------------------------------------------------- tables of probabilities
 

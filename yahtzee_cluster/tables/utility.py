@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ class UtilityTable(ScorecardTable):
 
     problem: Utility
     number = "score"
+    names = ("worth",)
 
     def worth(self, anchor: Anchor, score: int) -> float:
         """The expected utility of an anchor with so many points so far, which some game has there."""
@@ -42,6 +44,26 @@ class UtilityTable(ScorecardTable):
         """The row of an anchor: its expected utility by the score so far."""
         row = self.problem.row(self.anchors.reachable(anchor))
         return self.read(anchor.free, row.start, row.stop - row.start, 0)
+
+    @property
+    def numbers(self) -> range:
+        """All scores up to the highest."""
+        return range(len(self.problem.worth))
+
+    def layout(self, places: NDArray[np.int64], quantity: int) -> tuple[NDArray[Any], ...]:  # noqa: ARG002
+        """Where these rows begin, their first scores and their lengths."""
+        return self.problem.offsets[places], np.zeros_like(places), self.lengths[places]
+
+    def beside(self, places: NDArray[np.int64], numbers: range, quantity: int) -> Values:  # noqa: ARG002
+        """NaN for a score that no game has there."""
+        return np.full((len(places), len(numbers)), np.nan)
+
+    def values(self, places: NDArray[np.int64], numbers: range, quantity: int = 0) -> Values:
+        """[place, number]: the expected utility, NaN for scores that no game has there."""
+        found = super().values(places, numbers, quantity)
+        for row, place in zip(found, places.tolist(), strict=True):
+            row[~np.isin(numbers, scores_so_far(self.anchors, self.anchors.anchor(place)))] = np.nan
+        return found
 
     def state(self, cards: Sequence[Anchor], number: int = 0) -> dict[str, float]:
         """The expected utility, by the score so far."""
