@@ -96,7 +96,7 @@ def test_races_are_the_judge_s(text: str, n_sampled: int) -> None:
     ids=["free", "forced", "exact", "plain"],
 )
 def test_tables_of_whole_races_keep_their_bytes(text: str, kind: type[Race], expected: str) -> None:
-    """The entries are those of 2026-11-18, when a race could begin nowhere else, so that older tables can be read."""
+    """The entries are those of the time when a race could begin nowhere else, so that older tables can be read."""
     digest = hashlib.sha256()
     for subset, values in sorted(solved(kind(parse_rules(text, "test"))).items()):
         digest.update(str(subset).encode() + values.tobytes())
