@@ -44,31 +44,49 @@ def pages_with(content: Callable[[Path], Sequence[object]], at_least: int) -> py
     return pytest.mark.parametrize("page", pages, ids=[str(page.relative_to(ROOT)) for page in pages])
 
 
-@pages_with(sessions, at_least=10)
-def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
-    """Every command in a console block prints what stands under it; … stands for anything on one line."""
-    here = Path(sys.executable).parent
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A directory with nothing but the examples."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+def in_a_shell(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a directory, with this environment activated."""
+    here = Path(sys.executable).parent
+    return subprocess.run(
+        ["bash", "-c", command.replace(".venv/bin", str(here))],
+        cwd=directory,
+        env=os.environ | {"LC_ALL": "C.UTF-8", "PATH": f"{here}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pages_with(sessions, at_least=10)
+def test_commands_print_what_is_shown(page: Path, folder: Path) -> None:
+    """Every command in a console block prints what stands under it; … stands for anything on one line."""
     for command, shown in sessions(page):
-        result = subprocess.run(
-            ["bash", "-c", command.replace(".venv/bin", str(here))],
-            cwd=tmp_path,
-            env=os.environ | {"LC_ALL": "C.UTF-8", "PATH": f"{here}:{os.environ['PATH']}"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        result = in_a_shell(command, folder)
         pattern = ".*".join(re.escape(part) for part in shown.split("…"))
         assert re.fullmatch(pattern, PROGRESS.sub("", result.stdout)), f"{command}\n{result.stdout}"
 
 
 @pages_with(lambda page: fenced(page, "python"), at_least=4)
-def test_python_prints_what_is_shown(page: Path) -> None:
-    """The Python blocks of a page, run one after the other, print what the text blocks show."""
+def test_python_prints_what_is_shown(page: Path, folder: Path) -> None:
+    """The Python blocks of a page, run one after the other, print what the text blocks show.
+
+    If the page makes tables in its console blocks, they are there.
+    """
+    for command in (command for command, _ in sessions(page) if " --store " in command and "run " in command):
+        assert in_a_shell(command, folder).returncode == 0, command
     program = "\n".join(fenced(page, "python"))
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
     assert result.stdout == "".join(fenced(page, "text")), result.stderr
 
 
