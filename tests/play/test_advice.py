@@ -227,7 +227,7 @@ def test_what_makes_no_sense_changes_nothing() -> None:
     answers = talk("fh", "goal win", "goal reach x", "goal table", "222222", "zz", "66666", "undo", "?", "card", "")
     for said, expected in zip(
         answers,
-        ["no dice are on the table yet", "goal: expected opponents", "goal: expected reach:N", "goal: there is",
+        ["no dice are on the table yet", "goal: say against", "goal: expected reach:N", "goal: there is",
          "dice: expected 5 faces", "box: no box 'zz'", "keep all dice", "Playing for the highest", "undo", "free: aces",
          "254.5896 expected"],
         strict=True,
@@ -423,7 +423,7 @@ def test_lines() -> None:
         (["--used", "full-house", "--score-so-far", "3"], "score so far: no game has 3 points here; the nearest are 0"),
         (["--beat", "200", "--dice", "12345", "--cache", "1MB"], "cache: solving this from here takes"),
         (["--beat", "200", "--dice", "12345", "--threads", "0"], "threads: expected 1 to 1024, found 0"),
-        (["--goal", "win", "--dice", "12345"], "goal: expected opponents"),
+        (["--goal", "win", "--dice", "12345"], "goal: say against whom"),
         (["--beat", "200", "--goal", "expected"], "not allowed with argument"),
         (["--store", "nowhere"], "nowhere: holds no table"),
         (["--rules", "poker"], "no such rule set or file"),

@@ -66,7 +66,7 @@ def add_position(parser: argparse.ArgumentParser) -> None:
 def adviser_of(options: argparse.Namespace, default_rules: str = "yahtzee") -> Adviser:
     """The adviser that the flags describe."""
     table = None if options.store is None else open_table(options.store)
-    rules = table.rules if table else load_rules(options.rules or default_rules)
+    rules = table.rules.whole or table.rules if table else load_rules(options.rules or default_rules)
     if options.threads is not None and not 0 < options.threads <= MAX_THREADS:
         raise UsageError(f"threads: expected 1 to {MAX_THREADS}, found {options.threads}")
     limit_bytes = None if options.cache is None else parse_bytes(options.cache)
@@ -98,12 +98,19 @@ def position_of(options: argparse.Namespace, adviser: Adviser, goal: Goal) -> Po
     others = tuple(_other(text, adviser) for text in options.other or ())
     if others and not goal.is_played_at_a_table:
         raise UsageError("other: only --goal win looks at the other players; opponents of a goal are part of it")
+    if adviser.given.whole and options.card is None:
+        raise UsageError("card: these are the rules of the rest of a game; name a scorecard of the whole one")
     if options.card is None:
         card = scorecard(options, adviser.anchors)
         return Position(card.anchor, roll, left, options.score_so_far or 0, others=others)
     scorecard(options, adviser.anchors)  # refuses the flags for states
     refuse_flags(options, ["score_so_far"], "card: tells the score")
-    return replace(Position.of(parse_scorecard(options.card, adviser.rules), roll, left), others=others)
+    said = parse_scorecard(options.card, adviser.rules)
+    try:
+        said.since(adviser.given)
+    except UsageError as error:
+        raise UsageError(f"card: {error}") from error
+    return replace(Position.of(said, roll, left), others=others)
 
 
 def _other(text: str, adviser: Adviser) -> Standing:

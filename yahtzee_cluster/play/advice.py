@@ -64,6 +64,8 @@ class Adviser:
         limit_bytes: int | None = None,
         limit_s: float = LIMIT_S,
     ) -> None:
+        self.given = rules
+        """The rules as they were given, perhaps those of the rest of a game; positions are those of the whole one."""
         self.rules = rules.whole or rules
         self._sources = Sources(self.rules, table, threads, limit_bytes, limit_s)
         self.anchors = self._sources.anchors
