@@ -35,7 +35,6 @@ NOT_RUN = {
     r" -host ": "needs two hosts of these names",
     r"^mpirun .*--job jobs/two-player-": "takes minutes, and up to 46 GB",
     r"^mpirun .*--job jobs/scores\.toml": "takes two minutes, and 4.7 GB",
-    r"^mpirun .*--job beat-one ": "takes a minute, and 1.2 GB",
     r"--games 1000000": "takes half a minute",
 }
 """Commands that cannot run here, or not in reasonable time, by a pattern; all others take 50 s of processor time."""
