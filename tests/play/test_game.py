@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -299,7 +300,7 @@ def test_what_is_solved_is_shared_and_given_back(monkeypatch: pytest.MonkeyPatch
     assert len(solved) == 1
     assert values[0] != values[1] != values[2]
     assert threading.active_count() > before
-    kept = game.with_dice("22266").play("keep 6 6")
+    kept, adviser = game.with_dice("22266").play("keep 6 6"), weakref.ref(game.adviser)
     del game
     assert kept.roll(3).value(310) > 0
     assert len(solved) == 1
@@ -310,6 +311,7 @@ def test_what_is_solved_is_shared_and_given_back(monkeypatch: pytest.MonkeyPatch
         if thread.name.startswith("ThreadPoolExecutor"):
             thread.join(10)
     assert threading.active_count() <= before
+    assert adviser() is None
 
 
 def test_shown() -> None:
