@@ -10,16 +10,22 @@ import yahtzee_cluster as yc
 NOTEBOOK = Path(__file__).resolve().parent.parent / "examples" / "any_position.ipynb"
 
 
+def read() -> nbformat.NotebookNode:
+    """The notebook as it is in the repository."""
+    notebook: nbformat.NotebookNode = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+    return notebook
+
+
 def test_the_repository_has_no_outputs() -> None:
     """What a notebook printed is not stored, so that its source is all that changes."""
-    cells = [cell for cell in nbformat.read(NOTEBOOK, as_version=4).cells if cell.cell_type == "code"]
+    cells = [cell for cell in read().cells if cell.cell_type == "code"]
     assert len(cells) > 5
     assert [(cell.outputs, cell.execution_count) for cell in cells] == [([], None)] * len(cells)
 
 
 def test_the_notebook_runs(tmp_path: Path) -> None:
     """From top to bottom, without an error or a warning; it shows advice, an array, a frame and figures."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    notebook = read()
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert [output.text for output in outputs if output.get("name") == "stderr"] == []
