@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -20,6 +21,7 @@ from small_games import SMALL, utility
 import yahtzee_cluster as yc
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.rule_files import parse_rules
+from yahtzee_cluster.play.choices import Move
 from yahtzee_cluster.play.from_here import FromHere, Solved
 from yahtzee_cluster.play.game import Game, new_game
 
@@ -51,7 +53,9 @@ def test_a_card_is_said_in_any_form() -> None:
     )
 
 
-@pytest.mark.parametrize("goal", [None, "mean", "reach:310", 310, "quantile:0.5", "win:300+2*310", "power:2"])
+@pytest.mark.parametrize(
+    "goal", [None, "mean", "reach:310", 310, np.int64(310), "quantile:0.5", "win:300+2*310", "power:2"]
+)
 @pytest.mark.parametrize("dice", [None, ("22266", 2), ("22266", 1), ("22266", 0)])
 def test_one_answer_everywhere(goal: str | int | None, dice: tuple[str, int] | None) -> None:
     """A game gives the answer that its adviser gives, as the schema has it, and its value and distribution."""
@@ -61,7 +65,7 @@ def test_one_answer_everywhere(goal: str | int | None, dice: tuple[str, int] | N
     with yc.Adviser(game.rules) as adviser:
         card = yc.parse_scorecard(LATE, game.rules)
         roll, left = (tuple(map(int, dice[0])), dice[1]) if dice else (None, None)
-        told = adviser.answer(yc.Position.of(card, roll, left), goal)
+        told = adviser.answer(yc.Position.of(card, roll, left), int(goal) if isinstance(goal, np.integer) else goal)
     assert answer.to_dict() == told.to_dict()
     assert game.value(goal) == told.value
     distribution = game.distribution(goal)
@@ -91,10 +95,11 @@ def test_values_along_a_game_are_the_judge_s(name: str) -> None:
         while not game.is_to_roll and not game.is_over:
             answer = game.advise(target)
             game = game.play(random.choice(answer.moves[:2]))
-            if not game.is_to_roll:
-                continue
             if game.rolls_left < 3:
                 (move,) = [one for one in answer.moves if one.move.keep == game.dice]
+                if not game.is_to_roll:  # all dice were kept
+                    assert game.value(target) == pytest.approx(move.value, rel=1e-11)
+                    continue
                 weights = {tuple(sorted((*game.dice, *rest))): p for rest, p in thrown(5 - len(game.dice)).items()}
                 mean = sum(p * game.with_dice(roll).value(target) for roll, p in weights.items())
                 assert mean == pytest.approx(move.value, rel=1e-11)
@@ -154,6 +159,7 @@ def test_dice_of_a_seed() -> None:
     kept = late().with_dice("22256").play("keep 2 2 2")
     assert {kept.roll(seed).dice[:3] for seed in range(20)} - {(1, 1, 2), (1, 2, 2)} == {(2, 2, 2)}
     assert len({late().roll().dice for _ in range(40)}) > 15
+    assert late().roll(np.int64(7)).dice == late().roll(7).dice
     assert late().roll(2**63 - 1).dice == late().roll(2**63 - 1).dice
 
 
@@ -190,6 +196,7 @@ def test_moves_as_advice_has_them() -> None:
                 assert (after.score - game.score, after.is_to_roll, after.rolls_left) == (one.move.points, True, 3)
     assert late().play(late().advise().moves[0]) == late()  # to roll all dice
     early = late().with_dice("66666", 2)
+    assert early.play("chance for 130") == early.play("score chance")
     assert early.play("chance") == early.play("keep all dice").play("keep all dice").play("score chance for 130")
     assert late().play("roll all dice", dice="66666").play("sixes", dice="12345").dice == (
         1,
@@ -227,8 +234,14 @@ def test_moves_as_advice_has_them() -> None:
         (lambda game: game.with_dice("22256").play("keep 2 2 2").advise(), "dice: roll those that were not kept first"),
         (lambda game: game.with_dice("22256").play("keep nothing").value(310), "dice: roll those that were not kept"),
         (lambda game: game.with_dice("22256").play("keep 6").distribution(), "dice: roll those that were not kept"),
+        (lambda game: game.with_dice("22256").play("score chance for 18"), "chance: these dice score 17 there, found"),
+        (lambda game: game.with_dice("22256").play(Move("", category="sixes", points=5)), "sixes: these dice score 6"),
+        (lambda game: game.advise(250.5), "goal: expected a text such as reach:250, or a score to reach, found 250.5"),
+        (lambda game: game.advise(True), "goal: expected reach:N with a whole number"),
         (lambda game: game.advise("beat:1"), "goal: expected win:K*expected"),
         (lambda _: new_game("yahtze"), "yahtze: no such rule set or file; did you mean yahtzee?"),
+        (lambda _: new_game(limit_bytes="1GB"), "limit_bytes: expected a number of bytes, found '1GB'"),  # type: ignore[arg-type]
+        (lambda _: new_game(table=5), "table: expected a directory, or a table of open_table(), found 5"),  # type: ignore[arg-type]
         (lambda _: new_game(threads=0), "threads: expected 1 to 1024, found 0"),
         (lambda _: new_game(table="nowhere"), "nowhere: holds no table"),
         (lambda _: over().roll(), "no box is free: the game is over"),
@@ -299,7 +312,7 @@ def test_what_is_solved_is_shared_and_given_back(monkeypatch: pytest.MonkeyPatch
     assert len(solved) == 1
     assert values[0] != values[1] != values[2]
     assert threading.active_count() > before
-    kept = game.with_dice("22266").play("keep 6 6")
+    kept, adviser = game.with_dice("22266").play("keep 6 6"), weakref.ref(game.adviser)
     del game
     assert kept.roll(3).value(310) > 0
     assert len(solved) == 1
@@ -310,6 +323,7 @@ def test_what_is_solved_is_shared_and_given_back(monkeypatch: pytest.MonkeyPatch
         if thread.name.startswith("ThreadPoolExecutor"):
             thread.join(10)
     assert threading.active_count() <= before
+    assert adviser() is None
 
 
 def test_shown() -> None:

@@ -57,6 +57,13 @@ def test_a_limit_too_small() -> None:
     assert 250e6 < least < 320e6
 
 
+def test_a_target_out_of_reach() -> None:
+    """However high a target is, its table takes no more memory, and says that there is no chance."""
+    table = table_of(problem := Reach(load_rules("yacht"), 999_999_999), solve_in_memory(problem))
+    assert table.value(table.start, 999_999_999) == 0
+    assert table.row(table.start).shape == (0,)
+
+
 def test_cancelled() -> None:
     """Solving ends soon after it was cancelled."""
     with pytest.raises(CancelledError):

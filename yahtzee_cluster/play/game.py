@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from yahtzee_cluster.game.notation import find_box, five_dice, names_of, parse_d
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard, parse_scorecard
+from yahtzee_cluster.objectives.goals import Goal
 from yahtzee_cluster.play.advice import Adviser, Asked
 from yahtzee_cluster.play.answer import Advice, Answer, Distribution
 from yahtzee_cluster.play.choices import Move
@@ -24,7 +27,8 @@ from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.table import Table
 from yahtzee_cluster.text import shown
 
-MOST_SEED = 2**63 - 1
+MOST = 2**63 - 1
+"""The highest seed, and the most bytes."""
 MOST_THREADS = 1024
 
 
@@ -115,7 +119,7 @@ class Game:
         A goal is a text as `parse_goal` reads it, a score to reach, or a `Goal`. Without one it is the highest
         expected score, or the goal of the table that `new_game` was given.
         """
-        return self.adviser.answer(self.position, goal)
+        return self._answer(goal)
 
     def value(self, goal: Asked = None) -> float:
         """The value of the position by a goal, with the best play: a probability, an expected score or a utility.
@@ -128,9 +132,16 @@ class Game:
 
     def distribution(self, goal: Asked = None) -> Distribution:
         """How the final score is distributed when playing for a goal."""
-        found = self.adviser.answer(self.position, goal, with_distribution=True).distribution
+        found = self._answer(goal, with_distribution=True).distribution
         assert found
         return found
+
+    def _answer(self, goal: Asked | np.integer[Any], *, with_distribution: bool = False) -> Answer:
+        if isinstance(goal, np.integer):
+            goal = int(goal)
+        if not isinstance(goal, Goal | str | int | None):
+            raise UsageError(f"goal: expected a text such as reach:250, or a score to reach, found {shown(goal)}")
+        return self.adviser.answer(self.position, goal, with_distribution=with_distribution)
 
     # ----------------------------------------------------------------------------------------------------- moves
 
@@ -169,7 +180,7 @@ class Game:
         Position.of(self.card, found, left)  # refuses what there is not
         return replace(self, dice=found, rolls_left=left)
 
-    def roll(self, seed: int | None = None) -> Game:
+    def roll(self, seed: int | np.integer[Any] | None = None) -> Game:
         """Roll: all dice before the first roll, else those that were not kept.
 
         With a seed the dice are always the same ones at the same roll of the same turn, and those of different rolls
@@ -184,8 +195,10 @@ class Game:
         self._check_not_over()
         if not self.is_to_roll:
             raise UsageError("dice: all five are on the table; say which to keep, or where to score them")
-        if seed is not None and not is_integer(seed, 0, MOST_SEED):
-            raise UsageError(f"seed: expected a whole number from 0 to {MOST_SEED}, found {shown(seed)}")
+        if isinstance(seed, np.integer):
+            seed = int(seed)
+        if seed is not None and not is_integer(seed, 0, MOST):
+            raise UsageError(f"seed: expected a whole number from 0 to {MOST}, found {shown(seed)}")
         used = self.rules.all_free & ~self.card.anchor.free
         random = np.random.default_rng(None if seed is None else [seed, used.bit_count(), self.rolls_left])
         thrown = random.integers(FACES.start, FACES.stop, N_DICE)[len(self.dice) :]
@@ -206,17 +219,22 @@ class Game:
         move = move.move if isinstance(move, Advice) else self._said(move) if isinstance(move, str) else move
         if not isinstance(move, Move):
             raise UsageError(f"move: expected keep 2 2 2, full-house, or a move of advise(), found {shown(move)}")
-        after = self._kept(move.keep or ()) if move.category is None else self._scored(move.category)
+        after = self._kept(move.keep or ()) if move.category is None else self._scored(move.category, move.points)
         return after if dice is None else after.with_dice(dice)
 
     def _said(self, text: str) -> Move:
         """The move that a text names."""
         names = [category.name for category in self.rules.categories]
-        keep = None if text.strip() in names else parse_keep(text, self.dice)
+        if text.strip() in names:
+            return Move(text, category=text.strip())
+        keep = parse_keep(text, self.dice)
         if keep is not None:
             return Move(text, keep=keep)
-        box = text if text.strip() in names else text.strip().removeprefix("score ").partition(" for ")[0]
-        return Move(text, category=names[find_box(box, self.rules)])
+        said = re.fullmatch(r"(?:score )?(.*?)(?: for (\d{1,9}))?", text.strip(), re.DOTALL)
+        assert said
+        return Move(
+            text, category=names[find_box(said[1], self.rules)], points=None if said[2] is None else int(said[2])
+        )
 
     def _kept(self, keep: Keep) -> Game:
         """The game after some dice were kept; if all were, one roll has passed."""
@@ -229,10 +247,13 @@ class Game:
             raise UsageError(f"keep: expected some of {_listed(self.dice)}, found {_listed(keep)}")
         return replace(self, dice=tuple(sorted(keep)), rolls_left=self.rolls_left - (len(keep) == N_DICE))
 
-    def _scored(self, category: str) -> Game:
-        """The game after the dice were scored in a box."""
+    def _scored(self, category: str, points: int | None) -> Game:
+        """The game after the dice were scored in a box, for so many points if these are given."""
         self._check_on_the_table()
-        return Game(self.adviser, self.card.play(find_box(category, self.rules), self.dice))
+        after = Game(self.adviser, self.card.play(find_box(category, self.rules), self.dice))
+        if points not in {None, paid := after.score - self.score}:
+            raise UsageError(f"{category}: these dice score {paid} there, found {points}")
+        return after
 
     def _check_on_the_table(self) -> None:
         if self.is_to_roll:
@@ -263,8 +284,12 @@ def new_game(
     """
     if threads is not None and not is_integer(threads, 1, MOST_THREADS):
         raise UsageError(f"threads: expected 1 to {MOST_THREADS}, found {shown(threads)}")
+    if limit_bytes is not None and not is_integer(limit_bytes, 0, MOST):
+        raise UsageError(f"limit_bytes: expected a number of bytes, found {shown(limit_bytes)}")
     if isinstance(table, str | Path):
         table = open_table(table)
+    elif not isinstance(table, Table | None):
+        raise UsageError(f"table: expected a directory, or a table of open_table(), found {shown(table)}")
     if rules is None:
         rules = table.rules if table else "yahtzee"
     if not isinstance(rules, Rules):

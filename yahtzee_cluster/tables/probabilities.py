@@ -144,9 +144,13 @@ class ReachTable(ProbabilityTable):
     """The highest probability of every need that is left of a single target on the way to it."""
 
     def row(self, anchor: Anchor, quantity: int = 0) -> Values:
-        """The probabilities of needs 1, 2, … from an anchor; NaN for needs too low to occur there."""
+        """The probabilities of needs 1, 2, … from an anchor; NaN for needs too low to occur there.
+
+        It is empty where all that occur are out of reach, however high the target is.
+        """
         row = super().row(anchor, quantity)
-        return np.concatenate([np.full(self.problem.rows.first[self.anchors.index(anchor)], np.nan), row])
+        n_before = int(self.problem.rows.first[self.anchors.index(anchor)]) if len(row) else 0
+        return np.concatenate([np.full(n_before, np.nan), row])
 
 
 class DistributionTable(ProbabilityTable):
