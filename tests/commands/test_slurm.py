@@ -448,7 +448,9 @@ def test_chain_that_a_real_slurm_refuses(slurm: Slurm, checkout: Path) -> None:
         cwd=checkout, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
-    found = re.fullmatch(r"slurm/chain.sh: solve: sbatch fails with code 1: sbatch: error: .*; cancelled (\d+)\n", refused.stderr)
+    found = re.fullmatch(
+        r"slurm/chain.sh: solve: sbatch fails with code 1: sbatch: error: .*; cancelled (\d+)\n", refused.stderr
+    )
     assert found, refused.stderr
     slurm.ended(found[1])
     assert not slurm.run("squeue", "--noheader")
