@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,13 +10,15 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise, permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from launch import mpirun, writable
+from stored import LISTED, complete
 
 import yahtzee_cluster
 from yahtzee_cluster.engine.recurrence import Block
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.storage.verification import verify
+from yahtzee_cluster.storage.verification import Verdict, verify
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "examples"))
@@ -111,6 +114,58 @@ def test_refusals(tmp_path: Path) -> None:
         assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
         assert result.stderr.startswith(f"python {EXAMPLE}: ")
         assert complaint in result.stderr
+
+
+FAULTS = {
+    "exits": (
+        "class Faulty(Jobs):\n    def solve(self, block, below): sys.exit(0)",
+        1,
+        "the solver has called exit(0)",
+    ),
+    "forgets": (
+        "class Faulty(Jobs):\n    def solve(self, block, below): pass",
+        1,
+        "has left entries of subset 0 (nothing)",
+    ),
+    "lists": ("class Faulty(Jobs):\n    element_names = [*'abc']", 2, "element_names: expected a tuple of names"),
+    "answers": ("class Faulty(Jobs):\n    def exist(self, s): return s % 2", 2, "exist: expected an array of bool"),
+    "says": (
+        "Faulty, WeightedTardiness.result = Jobs, lambda *_: 'done'",
+        2,
+        "result: expected a list of lines, found 'done'",
+    ),
+}
+"""Programs that differ from the example, the exit code of each, and the end of what it says."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faulty_programs(fault: str, tmp_path: Path) -> None:
+    """No program that makes a mistake ends with a result and code 0, not even one whose solver ends the process so."""
+    program, code, complaint = FAULTS[fault]
+    start = "tardiness.random_jobs = lambda n, _: Faulty((1, 2, 3), (1, 1, 1), (1, 1, 1))\nyc.start(WeightedTardiness)"
+    head = "import sys\nimport tardiness\nimport yahtzee_cluster as yc\nfrom tardiness import *"
+    (tmp_path / "faulty.py").write_text(f"{head}\n{program}\n{start}\n")
+    result = subprocess.run(
+        [sys.executable, "faulty.py", "3", "--store", "table"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": f"{ROOT / 'examples'}:{ROOT}"},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (code, "")
+    assert complaint in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
+
+
+def test_judges_that_find_no_number(tmp_path: Path) -> None:
+    """An entry is sound if the judge finds the same, also where that is infinite; NaN and another infinity are not."""
+    table = complete(tmp_path, LISTED, 0)
+
+    def judged(stored: float, found: float) -> Verdict:
+        return verify(LISTED, table, judge=lambda *_: iter([("entry 0 of subset 0", stored, found)]))
+
+    for value in (0.0, 1.5, np.inf, -np.inf):
+        assert (judged(value, value).complaints, judged(value, value).largest_difference) == ((), 0.0)
+    for stored, found in ((1.0, np.nan), (1.0, np.inf), (np.inf, 1.0), (np.inf, -np.inf), (np.nan, 1.0)):
+        assert len(judged(stored, found).complaints) == len(table.partition.classes)
 
 
 def excerpts(language: str) -> list[str]:

@@ -240,26 +240,56 @@ def test_failing_solver(fixed: int, digests: dict[bool, str], tmp_path: Path) ->
     assert store.table_digest == digests[False]
 
 
-class LeavingNaN(Tours):
-    """A solver that forgets one entry."""
+@dataclass(frozen=True)
+class Careless(Tours):
+    """A solver that does something else once it has come to subset 7."""
+
+    fault: str = ""
 
     def solver(self) -> Solver:
-        """As it should be, but for the last entry of subset 7."""
+        """As it should be, but for subset 7."""
         solve = super().solver()
 
-        def forgets(block: Block, below: Below) -> None:
+        def careless(block: Block, below: Below) -> None:
+            if 7 not in block.subsets:
+                solve(block, below)
+                return
+            last = int(block.starts[np.searchsorted(block.subsets, 7) + 1]) - 1
+            untouched = block.values[last]
             solve(block, below)
-            if 7 in block.subsets:
-                block[7][-1] = np.nan
+            match self.fault:
+                case "nan":
+                    block[7][-1] = np.nan
+                case "forgets":
+                    block[7][-1] = untouched
+                case "below":
+                    next(other for other in below if other).values[:] = 0
+                case "subsets":
+                    block.subsets[:] = 0
+                case "starts":
+                    block.starts[:] = 0
+                case "exit":
+                    raise SystemExit(0)
 
-        return forgets
+        return careless
+
+
+FAULTS = {
+    "nan": r"the solver has left entries of subset 7 \(.*\) out, or made them NaN",
+    "forgets": r"the solver has left entries of subset 7 \(.*\) out, or made them NaN",
+    "below": "ValueError: assignment destination is read-only",
+    "subsets": "ValueError: assignment destination is read-only",
+    "starts": "ValueError: assignment destination is read-only",
+    "exit": r"the solver has called exit\(0\)",
+}
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_nan_is_not_committed(n_threads: int, tmp_path: Path) -> None:
-    """A class in which a solver has left NaN is not written; the error names the first such subset."""
-    with pytest.raises(ClassFailedError, match=r"class 03-0: .*NaN among the entries of subset 7 \(") as caught:
-        compute(tmp_path, LeavingNaN(), 0, n_threads=n_threads)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_careless_solvers(fault: str, n_threads: int, tmp_path: Path) -> None:
+    """A class with entries left out or NaN is not written, what others read is not changed, and exit() is a failure."""
+    with pytest.raises(ClassFailedError, match=f"class 03-0: .*{FAULTS[fault]}") as caught:
+        compute(tmp_path, Careless(fault=fault), 0, n_threads=n_threads)
     assert caught.value.exit_code == 1
     assert all(opened(tmp_path, Tours(), 0).partition.layer(cls) < 3 for cls in opened(tmp_path, Tours(), 0).committed)
 

@@ -95,6 +95,8 @@ def test_only_chunks_that_are_asked_for_are_read(tmp_path: Path, monkeypatch: py
         (None, "expected whole numbers"),
         (np.zeros(3), "expected whole numbers"),
         (slice("a"), "expected a slice of whole numbers"),
+        (slice(0, 4, 0), "expected a slice of whole numbers, its step not 0"),
+        ([[1], [1, 2]], "expected an array, all rows as long"),
     ],
 )
 def test_refusals(asked: Any, complaint: str, tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ class Partition:
     def starts(self, cls: ClassId) -> NDArray[np.int64]:
         """Offset of the entries of each member within the class, followed by the size of the class."""
         if self.layer_sizes is None:
-            return np.append(0, np.cumsum(self.sizes(self.members(cls))))
+            return np.append(0, np.cumsum(self.sizes(self.members(cls)), dtype=np.int64))
         return np.arange(self.n_members(cls) + 1) * self.layer_sizes[self.layer(cls)]
 
     def starts_of(self, cls: ClassId, subsets: Subsets) -> NDArray[np.int64]:

@@ -144,12 +144,17 @@ class Recurrence(ABC):
     @property
     def is_uniform(self) -> bool:
         """Whether all subsets exist and have as many entries as `layer_sizes` says, so that none need be listed."""
-        return self.has_all_subsets and _is_inherited(self.sizes, Recurrence.sizes)
+        return self.has_all_subsets and self.sizes_by_layer
 
     @property
     def has_all_subsets(self) -> bool:
         """Whether all subsets exist."""
         return _is_inherited(self.exist, Recurrence.exist)
+
+    @property
+    def sizes_by_layer(self) -> bool:
+        """Whether an existing subset has as many entries as `layer_sizes` says."""
+        return _is_inherited(self.sizes, Recurrence.sizes)
 
     @property
     def plain_size(self) -> int:

@@ -127,7 +127,7 @@ def _made_up(problem: Recurrence, subsets: Subsets, element: int) -> Block | Non
 
 
 def _block(problem: Recurrence, subsets: Subsets) -> Block:
-    starts = np.append(0, np.cumsum(problem.sizes(subsets)))
+    starts = np.append(0, np.cumsum(problem.sizes(subsets), dtype=np.int64))
     return Block(subsets, starts, new_values(int(starts[-1])))
 
 

@@ -127,10 +127,13 @@ def _execute(
     command: Command, backend: Backend, n_ranks: int, request: StopRequest, arguments: Sequence[str] | None
 ) -> str | int:
     """Execute the command line; return the text to print, or an exit code."""
+    parser = Parser(prog=command.program)
+    add_run(parser, command.kind, command.example, complete=command.complete)
     try:
-        parser = Parser(prog=command.program)
-        add_run(parser, command.kind, command.example, complete=command.complete)
         options = parser.parse_args(arguments)
+    except SystemExit as end:  # raised by argparse for wrong usage and for --help
+        return int(end.code or 0)
+    try:
         request.grace_s = options.grace
         asked = command.kind.of(options)
         if command.complete and options.plan is not None:
@@ -148,8 +151,6 @@ def _execute(
             with_result=not options.json,
         )
         return summary.as_json() if options.json else summary.as_text(result)
-    except SystemExit as end:  # raised by argparse for wrong usage and for --help
-        return int(end.code or 0)
     except YahtzeeClusterError as error:
         return _refuse(command, error)
 

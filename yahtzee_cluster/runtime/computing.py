@@ -13,7 +13,7 @@ from yahtzee_cluster.engine.frontier import Frontier, growth
 from yahtzee_cluster.engine.partition import ClassId, Partition
 from yahtzee_cluster.engine.recurrence import Recurrence
 from yahtzee_cluster.engine.schedule import Schedule
-from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.runtime.backend import Backend
 from yahtzee_cluster.runtime.configuration import KEEP, Computation
 from yahtzee_cluster.runtime.disk import DiskTimeoutError
@@ -24,7 +24,7 @@ from yahtzee_cluster.runtime.summary import Summary
 from yahtzee_cluster.storage.claim import claim
 from yahtzee_cluster.storage.errors import DroppedError
 from yahtzee_cluster.storage.store import Store
-from yahtzee_cluster.text import names_in
+from yahtzee_cluster.text import names_in, shown
 
 log = logging.getLogger("yahtzee_cluster")
 
@@ -114,6 +114,9 @@ def _digest_of_finished(store: Store) -> str:
 
 def _result(asked: Computation, problem: Recurrence, store: Store) -> Sequence[str]:
     try:
-        return asked.result(problem, store)
+        lines = asked.result(problem, store)
     except DroppedError as error:
         return [f"result     {error}"]
+    if not isinstance(lines, Sequence) or isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
+        raise UsageError(f"result: expected a list of lines, found {shown(lines)}")
+    return lines

@@ -26,8 +26,8 @@ from yahtzee_cluster.engine.simulator import advise
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import whole_number
 from yahtzee_cluster.progress import stage
+from yahtzee_cluster.storage.checks import check_problem
 from yahtzee_cluster.storage.claim import table_path
-from yahtzee_cluster.storage.header import MAX_ELEMENTS
 from yahtzee_cluster.storage.store import Store
 from yahtzee_cluster.text import as_cache_size, rough_size, short, shown, suggestion
 
@@ -151,16 +151,9 @@ def parse_bytes(text: str) -> int:
 
 
 def search_of(problem: Recurrence, *, lists: bool = True) -> FixedSetSearch:
-    """The search for fixed sets of a problem; refuses too many elements, also for the memory if it `lists` subsets."""
+    """The search for fixed sets of a problem; refuses one that will not do, or whose subsets are too many to list."""
+    check_problem(problem)
     n, n_bytes = len(problem.element_names), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if not 0 < n <= MAX_ELEMENTS:
-        raise UsageError(
-            f"this problem has {n} elements; expected 1 to {MAX_ELEMENTS}, because subsets are 64-bit integers"
-        )
-    if problem.is_uniform and len(problem.layer_sizes) != n + 1:
-        raise UsageError(f"layer_sizes: expected {n + 1} sizes, of layers 0 to {n}, found {len(problem.layer_sizes)}")
-    if problem.is_uniform and any(not isinstance(size, int | np.integer) or size < 0 for size in problem.layer_sizes):
-        raise UsageError(f"layer_sizes: expected whole numbers from 0 on, found {short(str(problem.layer_sizes))}")
     if lists and problem.has_all_subsets and not problem.is_uniform and LISTED_BYTES << n > n_bytes:
         raise UsageError(
             f"choosing G lists all 2^{n} subsets of this problem, in {rough_size(LISTED_BYTES << n)} of memory; this "

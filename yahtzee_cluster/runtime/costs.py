@@ -36,7 +36,7 @@ NO_COSTS = (ValueError, TypeError, KeyError, RecursionError, OverflowError)
 FORMAT = 1
 MEASURED_THERE = "measured where it was written"
 OBJECTIVE = "objective"
-"""What a plan is about by which costs differ most, where a problem has it."""
+"""The part of what a plan is about, if it has this part, by which costs differ most."""
 
 
 @dataclass(frozen=True)

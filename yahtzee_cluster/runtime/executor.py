@@ -257,7 +257,7 @@ class Executor:
         return Block(self.partition.members(cls), self.partition.starts(cls), self._values[cls])
 
     def _below(self, cls: ClassId) -> Below:
-        readable = {other: self._block(other) for other in self.partition.dependencies(cls)}
+        readable = {other: _read_only(self._block(other)) for other in self.partition.dependencies(cls)}
         return [readable.get(self.partition.below(cls, a)) for a in range(self.partition.n_elements)]
 
     # --------------------------------------------------------------------------------------- in other threads
@@ -272,16 +272,28 @@ class Executor:
     def _solve_share(self, block: Block, below: Below) -> float:
         solver = self._solvers.get()
         started = thread_time()
+        block.values.fill(np.nan)  # new memory is 0, which may be a value: an entry that is left out must be seen
         try:
-            solver(block, below)
+            solver(_read_only(block, but_values=True), below)
+        except SystemExit as error:  # which would end the run as if all were well
+            raise UnsolvedError(f"the solver has called exit({error.code!r})") from error
         finally:
             self._solvers.put(solver)
         elapsed_s = thread_time() - started
         if np.isnan(block.values.min(initial=0.0)):
             subset = next(subset for subset in block.subsets.tolist() if np.isnan(block[subset]).any())
             names = ", ".join(names_in(subset, self._element_names)) or "nothing"
-            raise UnsolvedError(f"the solver has left NaN among the entries of subset {subset} ({names})")
+            raise UnsolvedError(f"the solver has left entries of subset {subset} ({names}) out, or made them NaN")
         return elapsed_s
+
+
+def _read_only(block: Block, *, but_values: bool = False) -> Block:
+    """The same block, of which a solver can change nothing, or nothing but the values."""
+    sealed = Block(block.subsets.view(), block.starts.view(), block.values.view())
+    for array in (sealed.subsets, sealed.starts):
+        array.flags.writeable = False
+    sealed.values.flags.writeable = but_values
+    return sealed
 
 
 def _timed(work: Callable[[], object]) -> tuple[object, float]:

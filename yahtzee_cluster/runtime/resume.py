@@ -20,6 +20,7 @@ from yahtzee_cluster.errors import YahtzeeClusterError
 from yahtzee_cluster.progress import stage
 from yahtzee_cluster.runtime.backend import Backend
 from yahtzee_cluster.runtime.configuration import AUTO, Computation, check_fits, fixed_set, search_of
+from yahtzee_cluster.storage.checks import check_problem
 from yahtzee_cluster.storage.header import check_same_table, read_header
 from yahtzee_cluster.storage.paths import CLASSES
 from yahtzee_cluster.storage.store import Store
@@ -29,6 +30,7 @@ log = logging.getLogger("yahtzee_cluster")
 
 def where(asked: Computation, problem: Recurrence, n_workers: int) -> tuple[int, Path]:
     """Fixed set and directory of a run; without --G, a table that was begun keeps its fixed set."""
+    check_problem(problem)
     if asked.G == AUTO and (begun := _begun(asked, problem)):
         fixed, directory = begun
         check_fits(asked, fixed, search_of(problem, lists=False))

@@ -22,11 +22,14 @@ def as_subsets(asked: Asked, partition: Partition) -> Subsets:
     if isinstance(asked, slice):
         try:
             numbers = range(n_subsets)[asked]
-        except TypeError:
-            raise SubsetError(f"subsets: expected a slice of whole numbers, found {asked}") from None
+        except (TypeError, ValueError):
+            raise SubsetError(f"subsets: expected a slice of whole numbers, its step not 0, found {asked}") from None
         subsets = np.arange(numbers.start, numbers.stop, numbers.step)
     else:
-        subsets = np.asarray(asked)
+        try:
+            subsets = np.asarray(asked)
+        except ValueError:
+            raise SubsetError(f"subsets: expected an array, all rows as long, found {shown(asked)}") from None
     if not subsets.size:
         return subsets.astype(np.int64)
     if subsets.dtype.kind not in "iu":

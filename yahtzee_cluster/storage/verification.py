@@ -86,8 +86,8 @@ def verify(
         judge, random = judge or _judge_of(problem, store), np.random.default_rng(seed)
         with tracked(_sampled(found, n_sampled, random), "values computed again") as sampled:
             for what, stored, judged in (judgement for cls in sampled for judgement in judge(cls, random)):
-                differences.append(abs(stored - judged) / max(abs(judged), np.finfo(float).tiny))
-                if differences[-1] > TOLERANCE:
+                differences.append(_difference(stored, judged))
+                if not differences[-1] <= TOLERANCE:  # nor if it is NaN
                     complaints.append(f"{store.path}: {what} is {stored!r}, and the judge finds {judged!r}")
     return Verdict(
         n_classes=len(store.partition.classes),
@@ -98,6 +98,11 @@ def verify(
         largest_difference=max(differences, default=0.0),
         table_sha256=None if missing or complaints else store.table_digest,
     )
+
+
+def _difference(stored: float, judged: float) -> float:
+    """The relative difference of two values; equal ones have none, infinite ones included."""
+    return 0.0 if stored == judged else abs(stored - judged) / max(abs(judged), np.finfo(float).tiny)
 
 
 def _sampled(classes: Sequence[ClassId], n_sampled: int, random: np.random.Generator) -> list[ClassId]:

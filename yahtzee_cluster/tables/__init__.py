@@ -11,6 +11,7 @@ from yahtzee_cluster.fields import MAX_COUNT, Fields
 from yahtzee_cluster.game.rule_files import as_published, rules_of
 from yahtzee_cluster.objectives import CHOICES, OBJECTIVES
 from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.storage.checks import check_problem
 from yahtzee_cluster.storage.claim import table_path
 from yahtzee_cluster.storage.errors import StoreError
 from yahtzee_cluster.storage.header import check_same_table, read_header
@@ -63,6 +64,7 @@ def open_table(path: str | Path, problem: Recurrence | None = None) -> Table | S
         there = printable(str(directory))
         raise UsageError(f"{there}: holds no table; `yahtzee-cluster jobs` lists what can be computed")
     if problem is not None:
+        check_problem(problem)
         check_same_table(directory, header, problem, header.fixed)
         return Store.of(directory, problem, header.fixed)
     if "objective" not in header.identity:
