@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("docs/*/*.md")} - {README})
 
-NO_COMMANDS = re.compile(r"@\w+\{|[LS] = |import ")
-"""The beginning of an indented block that is a reference, a formula, or Python."""
+NO_COMMANDS = re.compile(r"@\w+\{|[LS] = ")
+"""The beginning of an indented block that is a reference or a formula."""
 
 INVOCATION = re.compile(r"(?:yahtzee-cluster |-m yahtzee_cluster\.)(.+?)(?= : |$)")
 """A verb of this program, with what follows it."""
@@ -187,11 +187,3 @@ def test_other_commands_are_understood(command: str, monkeypatch: pytest.MonkeyP
 def invocations(command: str) -> list[list[str]]:
     """The verbs of this program in a command, each with what follows it."""
     return [shlex.split(words) for words in INVOCATION.findall(command)]
-
-
-def test_python_beside_the_commands(checkout: Path) -> None:
-    """Indented Python runs in the same directory."""
-    blocks = [block for page in PAGES for block in indented(page) if block.startswith("import ")]
-    assert len(blocks) >= 2
-    for block in blocks:
-        subprocess.run([sys.executable, "-c", block], cwd=checkout, check=True, timeout=60)

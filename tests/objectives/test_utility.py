@@ -234,8 +234,9 @@ def test_refusals(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     for more, complaint in (
         ([], "goal: say what to play for, as in --goal reach:250 or --goal win:expected"),
+        (["--goal", "win"], "goal: say against whom, as in win:expected; only a position has other players"),
         (
-            ["--goal", "win"],
+            ["--goal", "win:"],
             "goal: expected opponents, joined by +, each a final score, expected, DIR, DIR:N, file:FILE or",
         ),
         (["--goal", "beat:0"], "goal: expected win:K*expected to win against K opponents, or above:N for more than N"),

@@ -123,7 +123,7 @@ def test_tables_that_cannot_advise(tmp_path: Path) -> None:
             ["--lines"],
             "lines: none says what to beat or to reach; name the game with --rules; leave out --store",
         ),
-        ("race", [], "holds the table of two players, which `value` can be asked for"),
+        ("race", [], "goal: say against whom: with the cards of the other players"),
     ):
         refused = advise("--store", paths.get(name, tmp_path / name), *flags)
         assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), (name, flags)

@@ -78,6 +78,8 @@ class Sources:
     @property
     def goal(self) -> Goal:
         """The goal by default: that of the table, else the highest expected score."""
+        if self._race:
+            return Goal("win")
         name = self._table.goal if self._table else None
         return MEAN if name is None else _goal_named(name)
 
