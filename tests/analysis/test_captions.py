@@ -47,6 +47,7 @@ def with_made_up_figures(rules: Rules, correlation: float = 0.5) -> Findings:
         table_sha256="",
         computed_on=None,
         compared_for=None,
+        another=None,
         comparison=None,
     )
 

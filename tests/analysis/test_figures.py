@@ -16,7 +16,9 @@ from matplotlib.transforms import Bbox
 
 from yahtzee_cluster.analysis import figures
 from yahtzee_cluster.analysis.captions import numbered
-from yahtzee_cluster.analysis.findings import Findings, find
+from yahtzee_cluster.analysis.findings import Another, Findings, find
+from yahtzee_cluster.objectives.goals import parse_goal
+from yahtzee_cluster.play.strategies import OfGoal
 from yahtzee_cluster.text import short
 
 STRANGE = """
@@ -90,7 +92,9 @@ class Drawn:
 @pytest.fixture(scope="module", params=GAMES)
 def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Findings:
     rules, target, compared_for = GAMES[request.param]
-    return find(computed(rules, tmp_path_factory.mktemp("figures") / "table", "scores", target), compared_for)
+    table = computed(rules, tmp_path_factory.mktemp("figures") / "table", "scores", target)
+    goal = parse_goal("power:2")
+    return find(table, compared_for, Another(str(goal), goal.words, OfGoal(goal).played(table.rules)))
 
 
 @pytest.fixture(scope="module", params=figures.WIDTHS)

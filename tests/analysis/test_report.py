@@ -268,6 +268,25 @@ def test_without_a_comparison(table: Table, written: Path, tmp_path: Path) -> No
     assert "Where the strategies differ" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
+def test_another_goal(table: Table, written: Path, tmp_path: Path) -> None:
+    """Playing for a goal is drawn beside playing for the mean; to reach a score is the comparison by another name."""
+    report = ("report", "--store", table.path, "--out", tmp_path)
+    (tmp_path / "free.toml").write_text(SMALL["free"])
+    assert command(*report, "--goal", "power:2").returncode == 0
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    told = json.loads(command("statistics", "--rules", tmp_path / "free.toml", "--goal", "power:2", "--json").stdout)
+    assert [float(row["p"]) for row in sheet(tmp_path, "goal")] == told["p"]
+    assert told["p"] != json.loads(command("statistics", "--rules", tmp_path / "free.toml", "--json").stdout)["p"]
+    brings = f"brings {told['mean']:.4f} points on average, with a standard deviation of {told['std']:.4f}"
+    assert brings in page
+    assert "<h2>Another goal</h2>" in page
+    assert "report --store DIR --out DIR --goal power:2</code>" in page
+    assert (tmp_path / "figures" / "goal.svg").exists()
+    assert command(*report, "--goal", f"reach:{TARGET}").returncode == 0
+    assert (tmp_path / "index.html").read_bytes() == (written / "index.html").read_bytes()
+    assert not (tmp_path / "figures" / "goal.svg").exists()
+
+
 def test_other_pages_stay(table: Table, written: Path, tmp_path: Path) -> None:
     """A page that is no report is not written over; an older report is."""
     page = tmp_path / "index.html"
@@ -293,6 +312,11 @@ def test_refusals(table: Table, tmp_path: Path) -> None:
         ),
         (["--store", table.path, "--out", ""], "out: name a directory with --out"),
         (["--store", table.path, "--out", tmp_path, "--for", 61], "knows how to play for 1 to 60, found 61"),
+        (["--store", table.path, "--out", tmp_path, "--goal", "above:60"], "to play for 1 to 60, found 61"),
+        (["--store", table.path, "--out", tmp_path, "--goal", "mean"], "a report always has the highest expected"),
+        (["--store", table.path, "--out", tmp_path, "--goal", "quantile:0.5"], "goal: quantile:0.5 is for positions"),
+        (["--store", table.path, "--out", tmp_path, "--goal", "win"], "goal: win is for positions"),
+        (["--store", table.path, "--out", tmp_path, "--goal", "reach:9", "--for", "9"], "not allowed with argument"),
     ):
         refused = command("report", *flags)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr

@@ -21,6 +21,7 @@ from small_games import SMALL, utility
 import yahtzee_cluster as yc
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.rule_files import parse_rules
+from yahtzee_cluster.play import question
 from yahtzee_cluster.play.choices import Move
 from yahtzee_cluster.play.from_here import FromHere, Solved
 from yahtzee_cluster.play.game import Game, new_game
@@ -243,7 +244,13 @@ def test_moves_as_advice_has_them() -> None:
         (lambda _: new_game(limit_bytes="1GB"), "limit_bytes: expected a number of bytes, found '1GB'"),  # type: ignore[arg-type]
         (lambda _: new_game(table=5), "table: expected a directory, or a table of open_table(), found 5"),  # type: ignore[arg-type]
         (lambda _: new_game(threads=0), "threads: expected 1 to 1024, found 0"),
+        (lambda _: new_game(limit_s="30s"), "limit_s: expected a number of seconds, found '30s'"),  # type: ignore[arg-type]
+        (lambda _: new_game(limit_s=float("nan")), "limit_s: expected a number of seconds, found nan"),
         (lambda _: new_game(table="nowhere"), "nowhere: holds no table"),
+        (lambda game: game.advise("win"), "goal: say against whom: with the cards of the other players"),
+        (lambda game: game.against("aces=6"), "aces: no roll scores 6 there"),
+        (lambda game: game.against(new_game("yacht").card), "card: is one of yacht, and this game is yahtzee"),
+        (lambda game: game.against("").advise(), "one free box less, the rest as many; found 13, and 4 of the player"),
         (lambda _: over().roll(), "no box is free: the game is over"),
         (lambda _: over().with_dice("11111"), "no box is free: the game is over"),
         (lambda _: over().play("chance"), "no box is free: the game is over"),
@@ -254,6 +261,40 @@ def test_what_cannot_be(ask: Callable[[Game], object], complaint: str) -> None:
     with pytest.raises(yc.UsageError) as refused:
         ask(late())
     assert complaint in str(refused.value)
+
+
+def test_other_players() -> None:
+    """Against others the goal is to win, in every form alike; once a box is filled, nothing is known of them."""
+    mine = "1=2, 2=6, 3=9, 4=12, 5=15, 6=18, 4k=0, fh=23, ls=30, bs=0"
+    theirs = "1=1, 2=4, 3=9, 4=12, 5=20, 6=18, 4k=0, fh=19, ls=30, yacht=0"
+    alone = new_game("yacht").with_card(mine)
+    game = alone.against(theirs).with_dice("55516")
+    assert game == alone.with_dice("55516").against(game.others[0].card or "") != alone.with_dice("55516")
+    answer = game.advise()
+    assert answer == game.advise("win") == alone.against(theirs).with_dice("55516").advise(yc.parse_goal("win"))
+    told = subprocess.run(
+        [
+            *(sys.executable, "-m", "yahtzee_cluster", "probe", "--rules", "yacht", "--card", mine, "--other", theirs),
+            *("--dice", "55516", "--json"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert json.loads(told) == json.loads(json.dumps(answer.to_dict()))
+    line = {"card": mine, "others": [theirs], "dice": "55516"}
+    assert question.answered(line, game.adviser, game.adviser.goal) == answer.to_dict()
+    for move in answer.moves:
+        assert move.chances
+        assert move.chances.win + move.chances.tie + move.chances.loss == pytest.approx(1)
+        assert move.value == pytest.approx(move.chances.win + move.chances.tie / 2)
+    assert game.value("mean") == alone.with_dice("55516").value("mean") > 100
+    assert repr(game).endswith("2 rolls left\nagainst    113 points, 2 boxes free")
+    with pytest.raises(yc.UsageError, match="distribution: against other players it depends on their rolls, too"):
+        game.distribution()
+    assert game.play("keep 5 5").others == game.others
+    assert game.play("chance").others == game.start.others == ()
+    assert new_game("yacht", limit_s=0).with_card(mine).against(theirs).advise().source == "rule"
 
 
 def over() -> Game:

@@ -45,6 +45,11 @@ def failing(_: Any) -> Any:
     raise LookupError("nowhere")
 
 
+def failing_at_length(_: Any) -> Any:
+    """No answer, in two lines."""
+    raise LookupError("not here,\nnot there")
+
+
 EXIST: dict[str, tuple[Callable[[Any], Any], str]] = {
     "numbers": (lambda s: even(s).astype(int), r"exist: expected an array of bool for \d+ subsets, found one of int64"),
     "list": (lambda s: even(s).tolist(), r"exist: expected an array of bool for \d+ subsets, found \[True"),
@@ -55,6 +60,7 @@ EXIST: dict[str, tuple[Callable[[Any], Any], str]] = {
     "by place": (first_is_there, r"exist: answers otherwise for subset \d+ when it is asked for alone"),
     "by chance": (lambda s: (s + next(TICKS)) % 2 == 0, "exist: answers otherwise for subset"),
     "failing": (failing, "exist: fails with LookupError: nowhere"),
+    "two lines": (failing_at_length, r"exist: fails with LookupError: 'not here,\\nnot there'$"),
     "nothing": (lambda s: s < 0, "exist: no subset of this problem exists"),
 }
 SIZES: dict[str, tuple[Callable[[Any], Any], str]] = {

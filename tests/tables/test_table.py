@@ -261,6 +261,11 @@ def test_rows_that_are_none(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot bring an upper total of 6"):
             ask(Anchor(0b1110, 6, False))
     assert table.value(Anchor(0b1111, 0, False), -3) == 1.0
+    for need in (1.5, 2.0, True, "3", None):
+        with pytest.raises(
+            UsageError, match=f"need: expected a whole number, found {need!r}".replace("None", "nothing")
+        ):
+            table.value(Anchor(0b1111, 0, False), need)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="holds maxprob, not what final scores are worth"):
         table.worth(Anchor(0b1111, 0, False), 0)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from yahtzee_cluster.analysis import figures
 from yahtzee_cluster.analysis.findings import Findings, Values
+from yahtzee_cluster.objectives.expected import std_of
 
 SPACE = "\N{NO-BREAK SPACE}"
 FOR_MEAN = figures.FOR_MEAN
@@ -138,6 +139,18 @@ def _correlations(found: Findings) -> Words:
     )
 
 
+def _goal(found: Findings) -> Words:
+    assert found.another
+    mean, second_moment = found.another.games.moments
+    median, usual = (_last_with(curve, 0.5) for curve in (found.another.games.curve, found.expected))
+    return Words(
+        f"Two falling curves: when playing for the goal, 50{SPACE}% is passed at {median} points; when {FOR_MEAN}, at "
+        f"{usual}.",
+        f"Probability of a final score of at least s when playing for {found.another.words}, which brings {mean:.4f} "
+        f"points on average, with a standard deviation of {std_of(mean, second_moment):.4f}; and when {FOR_MEAN}.",
+    )
+
+
 def _parting(found: Findings) -> Words:
     assert found.comparison
     by_mean, _ = found.comparison
@@ -183,6 +196,7 @@ WORDS: dict[figures.Draw, Callable[[Findings], Words]] = {
     figures.scores: _scores,
     figures.boxes: _boxes,
     figures.correlations: _correlations,
+    figures.goal: _goal,
     figures.parting: _parting,
 }
 """All figures in the order of the page. The first five are figures 6.1 to 6.5 of Cremers' thesis."""
@@ -193,6 +207,8 @@ def numbered(found: Findings) -> dict[figures.Draw, str]:
     present = dict.fromkeys(WORDS)
     if found.highest <= figures.THESIS:
         del present[figures.tails]
+    if not found.another:
+        del present[figures.goal]
     if not found.comparison:
         del present[figures.parting]
     return {draw: f"6.{number}" for number, draw in enumerate(present, start=1)}

@@ -246,6 +246,21 @@ def correlations(figure: Any, found: Findings) -> None:
     axes.set(xlabel="correlation, %", xlim=(low - room * (low < 0), high + room), ylim=(max(len(pairs), 1) - 0.4, -0.6))
 
 
+def goal(figure: Any, found: Findings) -> None:
+    """The probability of at least each score when playing for another goal, and for the highest expected score."""
+    assert found.another
+    axes = figure.subplots()
+    last = last_usual(found)
+    for curve, style, label in (
+        (found.another.games.curve, BEST, "playing for the goal"),
+        (found.expected, MEAN, FOR_MEAN),
+    ):
+        axes.plot(100 * np.pad(curve, (0, last))[: last + 1], label=label, **style)
+    axes.set(ylabel="probability of at least that score, %", ylim=(0, 100))
+    _over_scores(axes, last)
+    _legend(axes)
+
+
 def parting(figure: Any, found: Findings) -> None:
     """Where playing for a score and for the expected score differ."""
     assert found.comparison

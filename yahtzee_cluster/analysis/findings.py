@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.analysis.comparison import Both
-from yahtzee_cluster.analysis.forward import compare, play_for_mean
+from yahtzee_cluster.analysis.forward import Played, compare, play_for_mean
 from yahtzee_cluster.analysis.statistics import Spread, percentile, statistics
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.tables.table import Table
@@ -16,6 +16,15 @@ from yahtzee_cluster.tables.table import Table
 ROUNDING = 1e-12
 
 Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Another:
+    """Another goal that the game is played for, and what comes of it."""
+
+    goal: str
+    words: str
+    games: Played
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,7 @@ class Findings:
     """The day on which the table was begun, as its header says; None if the table is anonymous."""
     compared_for: int | None
     comparison: Both | None
+    another: Another | None
 
     @property
     def gain(self) -> Values:
@@ -97,7 +107,7 @@ class Findings:
         return percentile(self.expected, share)
 
 
-def find(table: Table, compare_for: int | None) -> Findings:
+def find(table: Table, compare_for: int | None, another: Another | None = None) -> Findings:
     """Gather all figures; the comparison takes longest."""
     both = None if compare_for is None else compare(compare_for, table)  # first, because it may raise
     means, deviations = table.score_curve()
@@ -119,4 +129,5 @@ def find(table: Table, compare_for: int | None) -> Findings:
         computed_on=table.computed_on,
         compared_for=compare_for,
         comparison=both,
+        another=another,
     )

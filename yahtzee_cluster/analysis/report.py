@@ -84,7 +84,7 @@ def _writing(out: Path) -> Iterator[None]:
 SVG, PNG = "svg", "png"
 KINDS = ((SVG, "wide"), (PNG, "wide"), (SVG, "narrow"))
 """The drawings of each figure: both of the first are files, and both SVGs are on the page."""
-SHEETS = ("scores", "boxes", "distributions", "covariances", "percentiles", "comparison", "costliest")
+SHEETS = ("scores", "boxes", "distributions", "covariances", "percentiles", "goal", "comparison", "costliest")
 
 FORMULA = re.compile(r"\s*[=+@-]")
 """The beginning of a text that a spreadsheet takes for a formula."""
@@ -105,6 +105,8 @@ def _sheets(found: Findings) -> Iterator[Sheet]:
     yield Sheet("covariances", ("box", *found.names), [(name, *row) for name, row in covariances])
     percentiles = [(share, found.percentile(share / 100)) for share in PERCENTILES]
     yield Sheet("percentiles", ("percentile", "score"), percentiles)
+    if found.another:
+        yield Sheet("goal", ("score", "p"), list(enumerate(found.another.games.curve.tolist())))
     if found.comparison:
         columns_compared = ("played_for", "turn", "decision", "taken", "otherwise", "cost")
         both = zip(("highest mean", f"at least {found.compared_for}"), found.comparison, strict=True)

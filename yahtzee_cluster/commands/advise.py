@@ -7,7 +7,6 @@ import json
 
 from yahtzee_cluster.commands.asking import add_position, adviser_of, goal_of, position_of
 from yahtzee_cluster.commands.shared import add_json
-from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.conversation import Conversation, answer_lines, talk
@@ -52,8 +51,6 @@ def run(options: argparse.Namespace) -> str:
         adviser.check(position)
         if options.json:
             return json.dumps(adviser.answer(position, goal).to_dict())
-        if position.roll is None and position.others:
-            raise UsageError("other: a conversation is about one player; name the dice of one position with --dice")
         if position.roll is None:
             return talk(Conversation(adviser, position, goal))
         return listing(adviser.advise(position, goal), goal)

@@ -11,7 +11,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.notation import parse_dice
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.scorecard import parse_scorecard
-from yahtzee_cluster.objectives.goals import Goal, parse_goal
+from yahtzee_cluster.objectives.goals import WIN, Goal, parse_goal
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
@@ -38,7 +38,7 @@ def add_position(parser: argparse.ArgumentParser) -> None:
         "--other",
         action="append",
         metavar="CARD",
-        help="the scorecard of another player, with --goal win; first that of the player who moves next. The position "
+        help="the scorecard of another player, to win against; first that of the player who moves next. The position "
         "is that of the player to move",
     )
     goal = parser.add_mutually_exclusive_group()
@@ -47,7 +47,7 @@ def add_position(parser: argparse.ArgumentParser) -> None:
         metavar="GOAL",
         help="mean; reach:N or above:N points; quantile:Q, the score that is reached with chance Q; win:OPPONENTS or "
         "win-outright:OPPONENTS; win, against the players named by --other; best-of:K; power:P; worth:FILE (default: "
-        "that of the table, or mean)",
+        "win if there are any, else that of the table, or mean)",
     )
     goal.add_argument("--reach", type=count, metavar="N", help="short for --goal reach:N")
     goal.add_argument("--beat", type=count, metavar="N", help="short for --goal above:N")
@@ -83,10 +83,11 @@ def _seconds(text: str) -> float:
 
 
 def goal_of(options: argparse.Namespace, adviser: Adviser) -> Goal:
-    """The goal that the flags name, else that of the table, or the mean."""
+    """The goal that the flags name, else to win against other players, or that of the table, or the mean."""
     if options.reach is not None or options.beat is not None:
         return Goal("reach", options.reach) if options.beat is None else Goal("above", options.beat)
-    return adviser.goal if options.goal is None else parse_goal(options.goal)
+    by_default = WIN if options.other else adviser.goal
+    return by_default if options.goal is None else parse_goal(options.goal)
 
 
 def position_of(options: argparse.Namespace, adviser: Adviser, goal: Goal) -> Position:

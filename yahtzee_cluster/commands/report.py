@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from yahtzee_cluster.analysis.findings import find
+from yahtzee_cluster.analysis.findings import Another, find
 from yahtzee_cluster.analysis.report import prepare, write
 from yahtzee_cluster.commands.shared import count
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.objectives.goals import MEAN, parse_goal
+from yahtzee_cluster.play.strategies import OfGoal
 from yahtzee_cluster.tables import open_table
 
 
@@ -21,7 +23,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"Example: {parser.prog} --store runs/yahtzee-scores-1575-G5 --for 250 --out report"
     parser.add_argument("--store", required=True, metavar="DIR", help="a table with objective `scores`")
     parser.add_argument("--out", required=True, metavar="DIR", help="directory of the report")
-    parser.add_argument("--for", dest="target", type=count, metavar="N", help="compare with playing for this score")
+    compared = parser.add_mutually_exclusive_group()
+    compared.add_argument(
+        "--for", dest="target", type=count, metavar="N", help="compare, turn by turn, with playing for this score"
+    )
+    compared.add_argument(
+        "--goal",
+        metavar="GOAL",
+        help="add playing for another goal, as for `yahtzee-cluster probe`; reach:N is --for N",
+    )
 
 
 def run(options: argparse.Namespace) -> str:
@@ -30,5 +40,11 @@ def run(options: argparse.Namespace) -> str:
         raise UsageError("out: name a directory with --out")
     table, out = open_table(options.store), Path(options.out)
     table.score_curve()  # raises for other kinds of table, before anything is written
+    goal = None if options.goal is None else parse_goal(options.goal)
+    if goal == MEAN:
+        raise UsageError("goal: a report always has the highest expected score; name another goal")
     prepare(out)
-    return str(write(find(table, options.target), out))
+    if goal is None or goal.reach is not None:
+        return str(write(find(table, goal.reach if goal else options.target), out))
+    another = Another(str(goal), goal.words, OfGoal(goal).played(table.rules))
+    return str(write(find(table, None, another), out))

@@ -105,6 +105,19 @@ class Scorecard:
         points[category] = play.points - play.extra
         return Scorecard(self.rules, tuple(points), self.bonuses + (play.extra > 0))
 
+    def and_then(self, text: str) -> Scorecard:
+        """The scorecard after more boxes were filled, such as `full-house=25`; extra bonuses are all that were paid.
+
+        >>> card = yc.parse_scorecard("6=30, yahtzee=50, bonus=100", yc.load_rules("yahtzee"))
+        >>> card.and_then("aces=5, bonus=200").as_dict()
+        {'aces': 5, 'sixes': 30, 'yahtzee': 50, 'bonus': 200}
+        """
+        entries, find = _entries(text), _finder(self.rules)
+        named = {find(name) for name, _ in entries}
+        held = self.as_dict().items()
+        kept = [(name, points) for name, points in held if name != bonus_name(self.rules) or find(name) not in named]
+        return _scorecard(self.rules, [*kept, *entries])
+
     def since(self, rest: Rules) -> tuple[Anchor, int | None]:
         """The anchor of this scorecard in the rest of its game, and the score since that began.
 
@@ -152,11 +165,15 @@ def parse_scorecard(text: str, rules: Rules) -> Scorecard:
     >>> yc.parse_scorecard("fh=25, yahtzee=50", yc.load_rules("yahtzee")).as_dict()
     {'full-house': 25, 'yahtzee': 50}
     """
+    return _scorecard(rules, _entries(text))
+
+
+def _entries(text: str) -> list[tuple[str, int | str]]:
+    """The entries of a text, each a name and points."""
     try:
-        entries = next(csv.reader([text], strict=True)) if text.strip() else []
+        return [*map(_entry, next(csv.reader([text], strict=True)))] if text.strip() else []
     except csv.Error:
         raise _no_entry(text) from None
-    return _scorecard(rules, map(_entry, entries))
 
 
 def _entry(text: str) -> tuple[str, int | str]:

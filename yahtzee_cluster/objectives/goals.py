@@ -204,6 +204,8 @@ class Goal:
 
 
 MEAN = Goal("mean")
+WIN = Goal("win")
+"""To win against the other players of a position."""
 
 
 def parse_goal(text: str) -> Goal:

@@ -19,7 +19,7 @@ from yahtzee_cluster.game.rest import rest_of, to_rest
 from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.game.scorecard import legal_play
 from yahtzee_cluster.objectives.expected import ExpectedTable
-from yahtzee_cluster.objectives.goals import Goal, parse_goal
+from yahtzee_cluster.objectives.goals import WIN, Goal, parse_goal
 from yahtzee_cluster.objectives.probabilities import Scores
 from yahtzee_cluster.play.aims import Aim, ByUtility, ForTheMean, ToReach
 from yahtzee_cluster.play.answer import Advice, Answer, Distribution
@@ -103,12 +103,14 @@ class Adviser:
         """
         if not position.anchor.free:
             raise UsageError("no box is free: the game is over")
-        return self._evaluated(position, self._sources.aim(position, self._goal(goal)))
+        return self._evaluated(position, self._sources.aim(position, self._goal(goal, position)))
 
     def answer(self, position: Position, goal: Asked = None, *, with_distribution: bool = False) -> Answer:
         """All that is to be known of a position, for a goal; the distribution of the final score only if asked for."""
-        goal = self._goal(goal)
+        goal = self._goal(goal, position)
         self.check(position)
+        if with_distribution and goal.is_played_at_a_table:
+            raise UsageError("distribution: against other players it depends on their rolls, too; ask for another goal")
         if not position.anchor.free:
             return self._final(position, goal)
         aim = self._sources.aim(position, goal)
@@ -135,11 +137,11 @@ class Adviser:
 
     def prepare(self, position: Position, goal: Asked = None, within_s: float = 0.0) -> bool:
         """Begin to solve in the background what advice needs from this position on; whether it is there by then."""
-        return self._sources.prepare(position, self._goal(goal), within_s)
+        return self._sources.prepare(position, self._goal(goal, position), within_s)
 
     def plan(self, position: Position, goal: Asked = None) -> Plan:
         """What solving the rest of the game from a position takes, for a goal, before anything is solved."""
-        return self._sources.plan(position, self._goal(goal))
+        return self._sources.plan(position, self._goal(goal, position))
 
     def check(self, position: Position) -> None:
         """Refuse a position that no game reaches."""
@@ -152,10 +154,11 @@ class Adviser:
 
     # ------------------------------------------------------------------------------------------------- the values
 
-    def _goal(self, goal: Asked) -> Goal:
+    def _goal(self, goal: Asked, position: Position) -> Goal:
         if isinstance(goal, int):
             return parse_goal(f"reach:{goal}")
-        return parse_goal(goal) if isinstance(goal, str) else goal or self.goal
+        by_default = WIN if position.others else self.goal
+        return parse_goal(goal) if isinstance(goal, str) else goal or by_default
 
     def _evaluated(self, position: Position, aim: Aim) -> list[Advice]:
         moves, values = aim.evaluated(self._within(position, aim), position.dice, position.rolls_left)

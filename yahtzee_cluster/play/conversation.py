@@ -15,7 +15,7 @@ from yahtzee_cluster.game.notation import anchor_of, find_box, parse_dice
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
 from yahtzee_cluster.output import wrapped, write_stdout
 from yahtzee_cluster.play.advice import Adviser
-from yahtzee_cluster.play.position import START_OF_TURN, Position
+from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.play.wording import figures_of, listing
 from yahtzee_cluster.text import shown
 
@@ -28,6 +28,7 @@ fh               score them there; 3k, ls, 6, yahtzee, or any name in full
 all              every legal move, not only the best
 goal beat 250    play to score more than 250; also `goal reach 250`, `goal mean`, `goal win:231`, `goal table`
 card             the boxes that are free, and the score
+fh=25            in another player's turn: the box that was filled, and its points
 undo             take back the last dice or box
 quit             leave"""
 
@@ -37,10 +38,23 @@ quit             leave"""
 
 @dataclass(frozen=True)
 class State:
-    """The state of a conversation: the position and the goal."""
+    """The state of a conversation: the position, the goal, and who is to move."""
 
     position: Position
     goal: Goal
+    other: int | None = None
+    """Whose turn it is, if it is that of one of the other players of the position."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody has a turn any more."""
+        return self.other is None and not self.position.anchor.free
+
+    def followed(self, other: int) -> State:
+        """The same when the next turn is that of another player, or of one after that, or of the player again."""
+        others = self.position.others
+        following = (at for at in range(other, len(others)) if others[at].anchor.free)
+        return replace(self, other=next(following, None))
 
 
 class Conversation:
@@ -58,7 +72,9 @@ class Conversation:
     @property
     def prompt(self) -> str:
         """The prompt, which names what comes next."""
-        position = self.state.position
+        position, other = self.state.position, self.state.other
+        if other is not None:
+            return f"{self._name(other)}, box> "
         turn = self._adviser.rules.all_free.bit_count() - position.anchor.free.bit_count() + 1
         if position.rolls_left == 0:
             return f"turn {turn}, box> "
@@ -103,6 +119,8 @@ class Conversation:
             return self._states[:-1], ""
         if not said:
             return self._states, ""
+        if self.state.other is not None:
+            return [*self._states, self._filled(self.state.other, said)], ""
         if command[:1].isdigit() and len(said) > 2 and not re.search(r"[^\W\d]", said):
             return [*self._states, self._thrown(parse_dice(said))], ""
         return self._scored(find_box(said, self._adviser.rules))
@@ -113,8 +131,11 @@ class Conversation:
 
     def _advice(self, state: State, most: int | None) -> str:
         position, goal = state.position, state.goal
+        if state.other is not None:
+            return f"{self._name(state.other).capitalize()} is to move: say which box is filled, as in full-house=25."
         if not position.anchor.free:
-            return f"The game is over: {position.score} points."
+            others = "".join(f", {self._name(at)} has {other.score}" for at, other in enumerate(position.others))
+            return f"The game is over: {position.score} points{others}."
         if position.roll is None and not self._adviser.prepare(position, goal, PATIENCE_S):
             return f"{self._card(position)}\nPlaying for {goal.words}; the rest of the game is being solved meanwhile."
         advice = self._adviser.advise(position, goal)
@@ -136,6 +157,22 @@ class Conversation:
         upper = f", {position.anchor.upper or 0} of them in upper boxes" if rules.upper_bonus else ""
         return wrapped(f"{position.score} points{upper}; free: {', '.join(boxes) or 'nothing'}")
 
+    def _name(self, other: int) -> str:
+        """What one of the other players is called."""
+        return "the other player" if len(self.state.position.others) == 1 else f"player {other + 2}"
+
+    def _filled(self, other: int, said: str) -> State:
+        """The state after another player has filled a box."""
+        others = [*self.state.position.others]
+        before = others[other].card
+        assert before
+        card = before.and_then(said if "=" in said else re.sub(r"\s+(?=\d+$)", "=", said))
+        if card.anchor.free.bit_count() != before.anchor.free.bit_count() - 1:
+            raise UsageError("expected one box and its points, as in full-house=25")
+        others[other] = Standing.of(card)
+        position = replace(self.state.position, others=tuple(others))
+        return replace(self.state, position=position).followed(other + 1)
+
     def _thrown(self, roll: Keep) -> State:
         position = self.state.position
         if not position.anchor.free:
@@ -149,8 +186,11 @@ class Conversation:
         if position.roll is None:
             raise UsageError("no dice are on the table yet")
         after, points = self._adviser.score(position.anchor, position.roll, category)
-        state = replace(self.state, position=Position(after, score=position.score + points))
-        return [*self._states, state], f"{self._adviser.rules.categories[category].name}: {points} points.\n"
+        state = replace(self.state, position=Position(after, score=position.score + points, others=position.others))
+        return [
+            *self._states,
+            state.followed(0),
+        ], f"{self._adviser.rules.categories[category].name}: {points} points.\n"
 
 
 def goal_said(text: str) -> Goal:
@@ -169,7 +209,7 @@ def talk(conversation: Conversation) -> str:
         with suppress(ImportError):
             import_module("readline")  # lets the player edit what is typed
     write_stdout(conversation.advice())
-    while conversation.state.position.anchor.free:
+    while not conversation.state.is_over:
         try:
             line = input(conversation.prompt if sys.stdin.isatty() else "")
         except (EOFError, KeyboardInterrupt) as end:

@@ -22,7 +22,8 @@ from yahtzee_cluster.objectives.goals import Goal
 from yahtzee_cluster.play.advice import Adviser, Asked
 from yahtzee_cluster.play.answer import Advice, Answer, Distribution
 from yahtzee_cluster.play.choices import Move
-from yahtzee_cluster.play.position import START_OF_TURN, Position
+from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
+from yahtzee_cluster.play.sources import LIMIT_S
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.table import Table
 from yahtzee_cluster.text import shown
@@ -56,6 +57,8 @@ class Game:
     """The dice on the table, in ascending order; fewer than five if the others are about to be rolled."""
     rolls_left: int = START_OF_TURN
     """The rolls left in this turn, 3 before the first one."""
+    others: tuple[Standing, ...] = ()
+    """The other players, as `against` has named them; unknown again once a box is filled."""
 
     def __repr__(self) -> str:
         card = self.card
@@ -65,7 +68,8 @@ class Game:
             "card": card.text or "every box is free",
             "dice": "the game is over" if self.is_over else self._dice_in_words,
         }
-        return "\n".join(f"{name:10} {said}" for name, said in rows.items())
+        lines = [*rows.items(), *(("against", _in_words(other)) for other in self.others)]
+        return "\n".join(f"{name:10} {said}" for name, said in lines)
 
     @property
     def rules(self) -> Rules:
@@ -75,7 +79,7 @@ class Game:
     @property
     def start(self) -> Game:
         """The game before its first turn."""
-        return self.with_card()
+        return Game(self.adviser, Scorecard.of(self.rules, {}))
 
     @property
     def score(self) -> int:
@@ -102,7 +106,7 @@ class Game:
         """The position, for which an `Adviser` can be asked."""
         if self.is_to_roll and self.rolls_left < START_OF_TURN:
             raise UsageError("dice: roll those that were not kept first, with roll() or with_dice()")
-        return Position.of(self.card, self.dice or None, self.rolls_left)
+        return replace(Position.of(self.card, self.dice or None, self.rolls_left), others=self.others)
 
     @property
     def _dice_in_words(self) -> str:
@@ -116,8 +120,8 @@ class Game:
     def advise(self, goal: Asked = None) -> Answer:
         """Every legal move, the best first, and all else that is to be known for a goal.
 
-        A goal is a text as `parse_goal` reads it, a score to reach, or a `Goal`. Without one it is the highest
-        expected score, or the goal of the table that `new_game` was given.
+        A goal is a text as `parse_goal` reads it, a score to reach, or a `Goal`. Without one it is to win if there are
+        other players, else the goal of the table that `new_game` was given, or the highest expected score.
         """
         return self._answer(goal)
 
@@ -157,15 +161,32 @@ class Game:
         """
         if card is not None and points:
             raise UsageError("card: expected either one scorecard or points by the names of boxes, found both")
+        return Game(self.adviser, self._card(points if card is None else card), others=self.others)
+
+    def against(self, *cards: Scorecard | str | Mapping[str, int]) -> Game:
+        """The game with these scorecards of the other players, in the order in which they play after this one.
+
+        Then the goal `win` is to have the highest final score, a tie counting half. After a box has been filled it is
+        the others' turn: name their scorecards again, as they are then.
+
+        >>> game = yc.new_game("yacht").with_card("1=2, 2=6, 3=9, 4=12, 5=15, 6=18, 4k=0, fh=23, ls=30, bs=0")
+        >>> game = game.against("1=1, 2=4, 3=9, 4=12, 5=20, 6=18, 4k=0, fh=19, ls=30, yacht=0").with_dice("55516")
+        >>> game.advise().best
+        Advice('keep 5 5 5 6', value=0.61271, cost=0)
+        """
+        return replace(self, others=tuple(Standing.of(self._card(card)) for card in cards))
+
+    def _card(self, card: Scorecard | str | Mapping[str, int]) -> Scorecard:
+        """A scorecard of this game, in any of its forms."""
         if isinstance(card, str):
             card = parse_scorecard(card, self.rules)
-        elif card is None or isinstance(card, Mapping):
-            card = Scorecard.of(self.rules, points if card is None else card)
+        elif isinstance(card, Mapping):
+            card = Scorecard.of(self.rules, card)
         elif not isinstance(card, Scorecard):
             raise UsageError(f"card: expected points by the names of boxes, found {shown(card)}")
         if card.rules != self.rules:
             raise UsageError(f"card: is one of {card.rules.name}, and this game is {self.rules.name}")
-        return Game(self.adviser, card)
+        return card
 
     def with_dice(self, dice: str | Sequence[int], rolls_left: int | None = None) -> Game:
         """The game with these five dice on the table, as the next roll, or in place of those on the table.
@@ -270,12 +291,14 @@ def new_game(
     table: Table | str | Path | None = None,
     threads: int | None = None,
     limit_bytes: int | None = None,
+    limit_s: float = LIMIT_S,
 ) -> Game:
     """A game before its first turn: one of the built-in ones, or that of a rule file; by default Yahtzee.
 
     A table is a short cut to the goals for which it has the values. Without one, the rest of the game is solved for
     the goal when that is asked for, with so many threads (by default one for each core) and so much memory at most
-    (by default 1 GB).
+    (by default 1 GB). Against one other player it is solved exactly if that takes no longer than `limit_s` seconds;
+    else the rule for several players decides.
 
     >>> yc.new_game("kniffel")
     kniffel    0 points, 0 of them in upper boxes
@@ -286,6 +309,8 @@ def new_game(
         raise UsageError(f"threads: expected 1 to {MOST_THREADS}, found {shown(threads)}")
     if limit_bytes is not None and not is_integer(limit_bytes, 0, MOST):
         raise UsageError(f"limit_bytes: expected a number of bytes, found {shown(limit_bytes)}")
+    if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not limit_s >= 0:
+        raise UsageError(f"limit_s: expected a number of seconds, found {shown(limit_s)}")
     if isinstance(table, str | Path):
         table = open_table(table)
     elif not isinstance(table, Table | None):
@@ -294,9 +319,14 @@ def new_game(
         rules = table.rules if table else "yahtzee"
     if not isinstance(rules, Rules):
         rules = load_rules(str(rules))
-    adviser = Adviser(rules, table, threads=threads, limit_bytes=limit_bytes)
+    adviser = Adviser(rules, table, threads=threads, limit_bytes=limit_bytes, limit_s=limit_s)
     return Game(adviser, Scorecard.of(adviser.rules, {}))
 
 
 def _listed(dice: Keep) -> str:
     return " ".join(map(str, dice))
+
+
+def _in_words(other: Standing) -> str:
+    n_free = other.anchor.free.bit_count()
+    return f"{other.score} points, {n_free or 'no'} box{'es' * (n_free != 1)} free"

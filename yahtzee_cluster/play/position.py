@@ -24,11 +24,13 @@ class Standing:
 
     anchor: Anchor
     score: int
+    card: Scorecard | None = field(default=None, compare=False, repr=False)
+    """The whole scorecard, if it is known."""
 
     @classmethod
     def of(cls, card: Scorecard) -> Self:
         """That of a scorecard."""
-        return cls(card.anchor, card.score)
+        return cls(card.anchor, card.score, card)
 
 
 @dataclass(frozen=True)

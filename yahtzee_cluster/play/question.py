@@ -12,7 +12,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, is_integer
 from yahtzee_cluster.game.notation import anchor_of, five_dice, parse_dice, used_of
 from yahtzee_cluster.game.scorecard import Scorecard, parse_scorecard
-from yahtzee_cluster.objectives.goals import Goal, parse_goal
+from yahtzee_cluster.objectives.goals import WIN, Goal, parse_goal
 from yahtzee_cluster.output import write_stdout
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import VERSION
@@ -52,7 +52,7 @@ def _parsed(line: str) -> dict[str, Any]:
 
 
 def answered(question: Mapping[str, Any], adviser: Adviser, goal: Goal) -> dict[str, Any]:
-    """The answer to a question; `goal` is the goal if it names none."""
+    """The answer to a question; if it names no goal, that is to win against other players, or else `goal`."""
     for name in question:
         if name not in FIELDS:
             raise UsageError(f"no field {shown(name)}; {suggestion(name, FIELDS)}")
@@ -61,7 +61,8 @@ def answered(question: Mapping[str, Any], adviser: Adviser, goal: Goal) -> dict[
         raise UsageError(f"goal: expected a text, found {shown(said)}")
     with_distribution = _flag(question, "distribution")
     position = position_of(question, adviser)
-    goal = goal if said is None else parse_goal(said)
+    by_default = WIN if position.others and goal == adviser.goal else goal
+    goal = by_default if said is None else parse_goal(said)
     if position.others and not goal.is_played_at_a_table:
         raise UsageError("others: only the goal win looks at the other players")
     return adviser.answer(position, goal, with_distribution=with_distribution).to_dict()

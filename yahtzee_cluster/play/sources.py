@@ -11,7 +11,8 @@ from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.possible_scores import check_score, highest_score, scores_so_far
 from yahtzee_cluster.game.rest import rest_of, to_rest
 from yahtzee_cluster.game.rules import Anchor, Rules
-from yahtzee_cluster.objectives.goals import MEAN, Goal, Values, goal_of_table
+from yahtzee_cluster.objectives.goals import MEAN, WIN, Goal, Values, goal_of_table
+from yahtzee_cluster.objectives.opponents import Opponent
 from yahtzee_cluster.objectives.probabilities import MaxProb, Reach
 from yahtzee_cluster.objectives.race import Race, RaceWins
 from yahtzee_cluster.objectives.race_forecast import forecast
@@ -52,6 +53,7 @@ class Sources:
         self._limit_s = limit_s
         self._table = None if self._race else table
         self._from_here = FromHere(rules, threads, limit_bytes)
+        self._curves: dict[Opponent, Values] = {}
 
     def close(self) -> None:
         """Give up what is being solved in the background."""
@@ -69,23 +71,37 @@ class Sources:
 
     def prepare(self, position: Position, goal: Goal, within_s: float) -> bool:
         """Begin to solve in the background what a goal needs from a position on; whether it is there by then."""
-        if not position.anchor.free or goal.is_played_at_a_table or not self._is_to_be_solved(position, goal):
+        if not position.anchor.free:
             return True
-        problem_of = self._problem_of(goal, position.score)
-        solving = self._from_here.begin(str(goal), position.anchor, position.score, problem_of)
-        return not wait([solving], within_s).not_done
+        if goal.is_played_at_a_table:
+            self._check_others(position)
+            race = self._race_that_fits(position)
+            to_be_solved = self._race_asked(position, race) if race else None
+        elif self._is_to_be_solved(position, goal):
+            to_be_solved = str(goal), position.anchor, position.score, self._problem_of(goal, position.score)
+        else:
+            to_be_solved = None
+        return to_be_solved is None or not wait([self._from_here.begin(*to_be_solved)], within_s).not_done
 
     @property
     def goal(self) -> Goal:
         """The goal by default: that of the table, else the highest expected score."""
         if self._race:
-            return Goal("win")
+            return WIN
         name = self._table.goal if self._table else None
         return MEAN if name is None else _goal_named(name)
 
     def worths(self, goal: Goal) -> Values:
         """What every final score is worth by a goal."""
-        return goal.worths(self.n_scores, lambda opponent: curve_of(opponent, self.rules))
+        return goal.worths(self.n_scores, self._curve_of)
+
+    def _curve_of(self, opponent: Opponent) -> Values:
+        """The distribution of an opponent's final score, kept unless it depends on a file."""
+        if not opponent.is_known:
+            return curve_of(opponent, self.rules)
+        if opponent not in self._curves:
+            self._curves[opponent] = curve_of(opponent, self.rules)
+        return self._curves[opponent]
 
     def worth_at_the_end(self, position: Position) -> float:
         """The value of a finished game by the goal of the table."""
@@ -154,8 +170,7 @@ class Sources:
             if self._race:
                 return ToWin(choices, position, other, self._race)
             if race := self._race_that_fits(position):
-                asked = f"win against {other}", position.anchor, position.score
-                solved = self._from_here.solve(*asked, lambda _: race)
+                solved = self._from_here.solve(*self._race_asked(position, race))
                 assert isinstance(solved.table, RaceTable)
                 return ToWin(solved.choices, position, other, solved.table, "solved")
         return ByTheRule(choices, position)
@@ -175,8 +190,18 @@ class Sources:
                 f"{found}, and {position.anchor.free.bit_count()} of the player to move"
             )
 
+    @staticmethod
+    def _race_asked(position: Position, race: Race) -> tuple[str, Anchor, int, ProblemOf]:
+        """What is to be solved for a race, with its name."""
+        return f"win against {position.others[0]}", position.anchor, position.score, lambda _: race
+
     def _race_that_fits(self, position: Position) -> Race | None:
-        """The race from a position, with wins apart from ties if that fits into the time and memory allowed."""
+        """The race from a position, with wins apart from ties if that fits into the time and memory allowed.
+
+        None if there is a table of it, or more than one other player.
+        """
+        if self._race or len(position.others) != 1:
+            return None
         begun = race_from(position, position.others[0])
         threads = self.threads or len(os.sched_getaffinity(0))
         for race in (RaceWins(self.rules, begun), Race(self.rules, begun)):

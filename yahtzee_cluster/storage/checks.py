@@ -17,7 +17,7 @@ from yahtzee_cluster.engine.partition import Subsets
 from yahtzee_cluster.engine.recurrence import CHUNK, Recurrence
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.storage.header import MAX_ELEMENTS
-from yahtzee_cluster.text import shown
+from yahtzee_cluster.text import short, shown
 
 SAMPLED = 32
 """Number of subsets that a problem is asked about, all together and one by one."""
@@ -73,7 +73,9 @@ def _check_identity(problem: Recurrence) -> None:
     try:
         said, again = (json.dumps(problem.identity, sort_keys=True, allow_nan=False) for _ in range(2))
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"identity: expected numbers, texts, lists and dictionaries: {error}") from error
+        raise UsageError(
+            f"identity: expected numbers, texts, lists and dictionaries: {short(str(error), 200)}"
+        ) from error
     if said != again:
         raise UsageError("identity: is another one each time that it is asked for")
 
@@ -104,7 +106,7 @@ def _answers(
         try:
             answer = function(some)
         except Exception as error:
-            raise UsageError(f"{name}: fails with {type(error).__name__}: {error}") from error
+            raise UsageError(f"{name}: fails with {type(error).__name__}: {short(str(error), 200)}") from error
         if not isinstance(answer, np.ndarray) or answer.shape != some.shape or answer.dtype.kind not in kinds:
             found = f"one of {answer.dtype}, shape {answer.shape}" if isinstance(answer, np.ndarray) else shown(answer)
             raise UsageError(f"{name}: expected {expected} for {len(some)} subsets, found {found}")

@@ -17,7 +17,7 @@ from yahtzee_cluster.objectives.probabilities import Approximated, Distribution,
 from yahtzee_cluster.storage.verification import Judgements
 from yahtzee_cluster.tables.scorecards import MOMENTS, ScorecardTable
 from yahtzee_cluster.tables.table import Values
-from yahtzee_cluster.text import as_percent
+from yahtzee_cluster.text import as_percent, shown
 
 
 class ProbabilityTable(ScorecardTable):
@@ -90,6 +90,8 @@ class ProbabilityTable(ScorecardTable):
         return "", {}
 
     def _check_need(self, need: int) -> None:
+        if isinstance(need, bool) or not isinstance(need, int | np.integer):
+            raise UsageError(f"need: expected a whole number, found {shown(need)}")
         if need > self.target:
             raise UsageError(f"need: this table goes up to {self.target}, found {need}")
 
