@@ -37,9 +37,9 @@ quick: setup ## run the tests of the engine, the game, the kernels and the objec
 	@$(BIN)/python -m pytest -n 2 -q -m "not witness and not whole and not program" \
 		tests/engine tests/game tests/kernels tests/objectives tests/test_layout.py
 
-test: setup ## run all tests, two at a time (a quarter of an hour, 3 GB of temporary files), with a real Slurm where there can be one
+test: setup ## run all tests, three at a time, because some wait for clocks (a quarter of an hour, 3 GB of temporary files), with a real Slurm where there can be one
 	@tools/slurm-here.sh || true
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 3
 
 check: ## run what CI runs: linters, types, checked kernels, tests (twenty minutes)
 	@.ci/run

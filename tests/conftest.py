@@ -36,7 +36,7 @@ def one_by_one(file: str) -> bool:
 
 
 class Queues(LoadFileScheduling):  # type: ignore[misc]  # xdist carries no types
-    """`pytest -n 2`: whole files go to the next free process, because of their fixtures; some files together."""
+    """`pytest -n 3`: whole files go to the next free process, because of their fixtures; some files together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
