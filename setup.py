@@ -92,6 +92,7 @@ setup(
         "yahtzee_cluster.kernels": ["*.pyi"],
         "yahtzee_cluster.game.presets": ["*.toml"],
         "yahtzee_cluster.jobs": ["*.toml"],
+        "yahtzee_cluster.strategies": ["*.toml"],
         "yahtzee_cluster.slurm": ["*.sh"],
         "yahtzee_cluster.examples": ["tsplib/*.tsp"],
     },

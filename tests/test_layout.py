@@ -210,7 +210,13 @@ def test_built_wheel_works_elsewhere(tmp_path: Path) -> None:
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"yahtzee_cluster"}
     for path in ("game/presets/yahtzee.toml", "analysis/page.css", "analysis/page.js"):
         assert f"yahtzee_cluster/{path}" in names
-    for folder, kind in {"jobs": "*.toml", "slurm": "*.sh", "examples": "*.py", "examples/tsplib": "*.tsp"}.items():
+    for folder, kind in {
+        "jobs": "*.toml",
+        "strategies": "*.toml",
+        "slurm": "*.sh",
+        "examples": "*.py",
+        "examples/tsplib": "*.tsp",
+    }.items():
         assert {f"yahtzee_cluster/{folder}/{path.name}" for path in (ROOT / folder).glob(kind)} <= {*names}
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)

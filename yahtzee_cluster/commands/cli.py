@@ -26,6 +26,8 @@ VERBS = {
     "curve": "the probability of every final score, from the start",
     "statistics": "moments of every box under a strategy, and percentiles of the final score",
     "compare": "where playing for a score and for the highest expected score differ",
+    "strategies": "list the strategies that come with the program, or print one as TOML",
+    "evaluate": "what a strategy earns, and what its decisions cost, exactly",
     "duel": "strategies against each other",
     "report": "a page with tables and figures",
     "status": "how much of a table is finished",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from yahtzee_cluster.analysis.forward import Played, play_by, play_by_anchor, play_for, play_for_mean
+from yahtzee_cluster.analysis.forward import Played, play_by, play_for, play_for_mean
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import is_there, whole_number
 from yahtzee_cluster.game.anchors import Anchors
@@ -17,65 +16,23 @@ from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.uppers import Decider
-from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
+from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.goals import FORMS, MEAN, CurveOf, Goal, parse_goal, words_of_table
 from yahtzee_cluster.objectives.opponents import EXPECTED
 from yahtzee_cluster.objectives.probabilities import Scores
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.monte_carlo import Seat
-from yahtzee_cluster.play.policies import ByAnchor, ByTable, ForTheMean
+from yahtzee_cluster.play.policies import ByTable, ForTheMean
 from yahtzee_cluster.play.several_players import ForTheChance, Perfectly
+from yahtzee_cluster.play.strategy import ByAnchorAlone, Strategy
+from yahtzee_cluster.play.strategy_files import is_known, load_strategy
 from yahtzee_cluster.tables import open_table, table_of
 from yahtzee_cluster.tables.memory import Memory, solve_in_memory
 from yahtzee_cluster.tables.probabilities import StrategyTable
 from yahtzee_cluster.tables.race import RaceTable
 from yahtzee_cluster.tables.utility import UtilityTable
 from yahtzee_cluster.text import printable, shown
-
-
-class Strategy(ABC):
-    """A strategy for whole games."""
-
-    words: str
-    """The objective in words."""
-    looks_on = False
-    """Whether its decisions depend on the opponents."""
-
-    @property
-    def name(self) -> str:
-        """The objective as the tables of best replies to this strategy have it in their names."""
-        return self.words
-
-    @property
-    def rules(self) -> Rules | None:
-        """The rules of the only game that it can play; None if it can play any."""
-        return None
-
-    @abstractmethod
-    def seat(self, expected: ExpectedTable) -> Seat:
-        """A player with this strategy in simulated games, given the expected scores of the game."""
-
-    def played(self, rules: Rules) -> Played:  # noqa: ARG002
-        """All games of this strategy, exactly; an error if it depends on the opponents."""
-        raise UsageError(f"playing for {self.words} depends on the other players; only simulated games can evaluate it")
-
-
-class ByAnchorAlone(Strategy):
-    """A strategy whose decisions depend on the player's own scorecard alone, and not on the score so far."""
-
-    @abstractmethod
-    def decider(self, turn: Turn, expected: ExpectedTable) -> Decider:
-        """The kernel that decides, for one thread, given the expected scores of the game."""
-
-    def seat(self, expected: ExpectedTable) -> Seat:
-        """A player who decides by the anchor alone."""
-        return ByAnchor(lambda turn: self.decider(turn, expected))
-
-    def played(self, rules: Rules) -> Played:
-        """All games of this strategy, exactly."""
-        expected = solve_expected(rules)
-        return play_by_anchor(expected, lambda turn: self.decider(turn, expected), self.words)
 
 
 class BestMean(ByAnchorAlone):
@@ -210,11 +167,13 @@ BY_NAME: dict[str, Strategy] = {EXPECTED: BestMean(), "chance": BestChance()}
 def parse_strategy(text: str) -> Strategy:
     """The strategy that a text names.
 
-    That is `expected` or `chance`, a goal, the directory of a table of some utility or of two players, or DIR:N, to
+    That is `expected` or `chance`, a file of a strategy or the name of one that comes with the program, a goal, the directory of a table of some utility or of two players, or DIR:N, to
     reach N by a table of scores or approx.
     """
     if text in BY_NAME:
         return BY_NAME[text]
+    if is_known(text):
+        return load_strategy(text)
     if text.partition(":")[0] in FORMS and not is_there(Path(text.partition(":")[0])):
         goal = parse_goal(text)
         return BY_NAME[EXPECTED] if goal == MEAN else OfGoal(goal)

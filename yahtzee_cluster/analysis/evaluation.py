@@ -1,0 +1,112 @@
+"""Strategies that decide by the scorecard alone, evaluated exactly: what they earn, and what their decisions cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yahtzee_cluster.analysis.forward import DeciderOf, Played, play_by_anchor
+from yahtzee_cluster.analysis.statistics import Currencies, Statistics, statistics_of
+from yahtzee_cluster.game.dice import KEEPS, N_DICE, Keep
+from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.objectives.expected import ExpectedTable
+
+STAGES = ("first keep", "second keep", "box")
+HABITS = 10
+"""The most habits that are listed."""
+OF_A_KIND = {1: "a single die", 2: "a pair", 3: "a triple", 4: "four of a kind"}
+LEAST_LOSS = 1e-9
+"""A loss below this many points a game is rounding, or a tie."""
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Habit:
+    """A kind of decision that another one would beat."""
+
+    words: str
+    loss: float
+    """The expected points lost by it in a game."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What comes of a strategy over whole games."""
+
+    statistics: Statistics
+    games: Played
+    best: float
+    """The highest mean of any strategy."""
+    loss: Values
+    """[turn, stage]: the expected points lost by decisions, measured by optimal play from there on."""
+    habits: tuple[Habit, ...]
+    """The costliest habits."""
+
+    @property
+    def mean(self) -> float:
+        """The mean of the final score."""
+        return self.games.moments[0]
+
+
+def mean_of(decider: uppers.Decider, expected: ExpectedTable) -> float:
+    """The mean of the final score of a strategy that decides by the anchor alone, and nothing else."""
+    currencies = Currencies.of(decider.turn.moves, expected.anchors.bonus)
+    values = np.empty((1, expected.anchors.n_places))
+    points, crossing = currencies.payoffs.sum(axis=0, keepdims=True), currencies.crossing.sum(keepdims=True)
+    uppers.worth(decider, points, crossing, values)
+    return float(values[0, expected.start])
+
+
+def evaluate(expected: ExpectedTable, decider_of: DeciderOf, words: str, threads: int | None = None) -> Evaluation:
+    """All that is known of a strategy that decides by the anchor alone."""
+    anchors, turn = expected.anchors, Turn(compile_moves(expected.anchors.rules))
+    decider, n_boxes = decider_of(turn), len(anchors.rules.categories)
+    statistics = statistics_of(decider, anchors)
+    by_free, by_keep = np.zeros((n_boxes, len(STAGES))), np.zeros((2, len(KEEPS), len(KEEPS)))
+    by_box = np.zeros((n_boxes, n_boxes))
+    uppers.losses(decider, expected.decider(turn), statistics.met, by_free, by_keep, by_box)
+    names = [category.name for category in anchors.rules.categories]
+    return Evaluation(
+        statistics=statistics,
+        games=play_by_anchor(expected, decider_of, words, threads=threads),
+        best=float(expected.mean[expected.start]),
+        loss=by_free[::-1],
+        habits=_habits(by_keep, by_box, names),
+    )
+
+
+def _habits(by_keep: Values, by_box: Values, names: list[str]) -> tuple[Habit, ...]:
+    """The costliest habits: keeps by their shapes, and boxes by their names."""
+    losses: Counter[str] = Counter()
+    shapes = [shape(keep) for keep in KEEPS]
+    for stage, mine, best in np.argwhere(by_keep > 0).tolist():
+        one, other = shapes[mine], shapes[best]
+        other = f"other dice of that kind ({other})" if one == other else other
+        losses[f"{STAGES[stage]}: {one}, where the best is {other}"] += by_keep[stage, mine, best]
+    for mine, best in np.argwhere(by_box > 0).tolist():
+        losses[f"box: {names[mine]}, where the best is {names[best]}"] += by_box[mine, best]
+    return tuple(Habit(words, loss) for words, loss in losses.most_common(HABITS) if loss > LEAST_LOSS)
+
+
+def shape(keep: Keep) -> str:
+    """What kind of dice these are, whatever their faces.
+
+    >>> shape((2, 2, 2, 5)), shape((3, 4, 5)), shape(())
+    ('a triple and a single die', 'a run of 3', 'nothing')
+    """
+    counts = sorted(Counter(keep).values(), reverse=True)
+    if not counts:
+        return "nothing"
+    if len(keep) == N_DICE:
+        return "all dice"
+    if counts[0] == 1:
+        if len(keep) == 1:
+            return OF_A_KIND[1]
+        return f"a run of {len(keep)}" if max(keep) - min(keep) < len(keep) else f"{len(keep)} different dice"
+    return " and ".join(OF_A_KIND[count] for count in counts)

@@ -1,0 +1,122 @@
+"""`yahtzee-cluster evaluate`: what a strategy earns, and what its decisions cost, exactly."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from yahtzee_cluster.analysis.evaluation import STAGES, Evaluation
+from yahtzee_cluster.analysis.forward import Played
+from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile
+from yahtzee_cluster.commands.shared import add_json
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.objectives.expected import solve_expected, std_of
+from yahtzee_cluster.objectives.goals import Goal, parse_goal
+from yahtzee_cluster.play.opponents import curve_of
+from yahtzee_cluster.play.strategies import common_rules, parse_strategy
+from yahtzee_cluster.play.strategy import ByAnchorAlone
+from yahtzee_cluster.play.strategy_files import Described
+from yahtzee_cluster.text import short
+
+Lines = list[str]
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this verb."""
+    parser.description = (
+        "Print what a strategy earns: exact mean, deviation, boxes and percentiles; and, if it decides by the "
+        "scorecard alone, what its decisions cost against optimal play, turn by turn and habit by habit. Nothing is "
+        "simulated."
+    )
+    parser.epilog = f"Examples: {parser.prog} greedy; {parser.prog} mine.toml --goal reach:250 --json"
+    parser.add_argument(
+        "strategy",
+        metavar="STRATEGY",
+        help="one that `yahtzee-cluster strategies` lists, a TOML file, `expected`, a goal, or a table",
+    )
+    parser.add_argument("--rules", metavar="NAME|FILE", help="another game, for strategies that can play any")
+    parser.add_argument("--goal", metavar="GOAL", help="add the value of the strategy for a goal, such as reach:250")
+    parser.add_argument("--mean", action="store_true", help="print the mean alone, which takes a second")
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> str:
+    """Evaluate a strategy."""
+    strategy = parse_strategy(options.strategy)
+    rules = common_rules([strategy], None if options.rules is None else load_rules(options.rules))
+    goal = None if options.goal is None else parse_goal(options.goal)
+    by_anchor = strategy if isinstance(strategy, ByAnchorAlone) else None
+    if options.mean:
+        if goal or not by_anchor:
+            raise UsageError("mean: goes with strategies that decide by the scorecard alone, and without a goal")
+        mean = by_anchor.mean(solve_expected(rules))
+        return json.dumps({"strategy": strategy.name, "mean": mean}) if options.json else f"{mean:.6f}"
+    found = by_anchor.evaluated(solve_expected(rules)) if by_anchor else None
+    games = found.games if found else strategy.played(rules)
+    mean, second_moment = games.moments
+    facts: dict[str, Any] = {"strategy": strategy.name, "rules": rules.name, "mean": mean}
+    facts["std"] = std_of(mean, second_moment)
+    if isinstance(strategy, Described):
+        facts |= {"parameters": strategy.n_parameters, "published": strategy.published}
+    if goal:
+        facts |= {"goal": str(goal), "value": _value(goal, games, rules)}
+    if found:
+        facts |= {"best": found.best, "loss": found.best - mean}
+    shares = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
+    if options.json:
+        return json.dumps(facts | _details(games, found) | {"percentiles": shares, "p": games.curve.tolist()})
+    lines = [f"{key:12}{_shown(value)}" for key, value in facts.items() if value is not None]
+    lines += ["", *_boxes(games, found)]
+    lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17g}{at:>9}" for share, at in shares.items())]
+    return "\n".join(lines + (["", *_losses(found)] if found else []))
+
+
+def _value(goal: Goal, games: Played, rules: Rules) -> float:
+    """The mean utility of the final score by a goal."""
+    worths = goal.worths(len(games.curve), lambda opponent: curve_of(opponent, rules))
+    return float(-np.diff(games.curve, append=0.0) @ worths)
+
+
+def _shown(value: object) -> str:
+    return f"{value:.6f}" if isinstance(value, float) else str(value)
+
+
+def _details(games: Played, found: Evaluation | None) -> dict[str, Any]:
+    variances = [None if isnan(variance) else variance for variance in _variances(games, found)]
+    boxes = {"names": games.names, "means": games.mean.tolist(), "variances": variances}
+    if not found:
+        return boxes
+    habits = [{"words": habit.words, "loss": habit.loss} for habit in found.habits]
+    covariances = found.statistics.covariance.tolist()
+    return boxes | {"covariances": covariances, "by_turn": found.loss.tolist(), "habits": habits}
+
+
+def _variances(games: Played, found: Evaluation | None) -> list[float]:
+    variances: list[float] = (found.statistics.variance if found else games.variance).tolist()
+    return variances
+
+
+def _boxes(games: Played, found: Evaluation | None) -> Lines:
+    lines = [f"{'box or bonus':16} {'mean':>9} {'variance':>12} {'deviation':>10}"]
+    for name, mean, variance in zip(games.names, games.mean.tolist(), _variances(games, found), strict=True):
+        spread = "" if isnan(variance) else f" {variance:>12.4f} {variance**0.5:>10.4f}"
+        lines.append(f"{short(name, 16):16} {mean:>9.4f}{spread}")
+    return lines
+
+
+def _losses(found: Evaluation) -> Lines:
+    """What decisions cost, turn by turn, and the costliest habits."""
+    lines = ["points lost in a game, measured by optimal play:", ""]
+    lines.append("  ".join([f"{'turn':>4}", *(f"{stage:>11}" for stage in (*STAGES, "all"))]))
+    rows = [(str(turn), *row.tolist(), row.sum()) for turn, row in enumerate(found.loss, start=1)]
+    rows.append(("all", *found.loss.sum(axis=0).tolist(), found.loss.sum()))
+    lines += ["  ".join([f"{turn:>4}", *(f"{loss:>11.4f}" for loss in losses)]) for turn, *losses in rows]
+    if found.habits:
+        lines += ["", "costliest habits:", *(f"{habit.loss:>9.4f}  {habit.words}" for habit in found.habits)]
+    return lines

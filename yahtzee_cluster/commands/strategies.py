@@ -1,0 +1,50 @@
+"""`yahtzee-cluster strategies`: the strategies that come with the program."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from yahtzee_cluster.commands.shared import add_json
+from yahtzee_cluster.fields import read_text
+from yahtzee_cluster.play.strategy_files import FOLDER, Described, load_strategy, strategy_names
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this verb."""
+    parser.description = (
+        "List the strategies that come with the program: the number of their parameters, the mean that was published "
+        "for them and their exact mean; or print the file of one, ready to edit."
+    )
+    parser.epilog = f"Example: {parser.prog} upper-lower >mine.toml"
+    parser.add_argument("name", nargs="?", metavar="NAME", help="print this file")
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> str:
+    """List the strategies, or print one."""
+    if options.name is not None:
+        known = load_strategy(options.name)
+        path = FOLDER / f"{options.name}.toml"
+        return json.dumps(_facts(known)) if options.json else read_text(str(path)).rstrip("\n")
+    found = [load_strategy(name) for name in strategy_names()]
+    if options.json:
+        return json.dumps([_facts(one) for one in found])
+    lines = [f"{'strategy':26}{'game':13}{'parameters':>10} {'published':>10} {'exact mean':>11}  about"]
+    for one in found:
+        published = "" if one.published is None else f"{one.published:g}"
+        exact = "" if one.recorded is None else f"{one.recorded:.4f}"
+        lines.append(f"{one.name:26}{one.game.name:13}{one.n_parameters:>10} {published:>10} {exact:>11}  {one.about}")
+    return "\n".join(lines)
+
+
+def _facts(one: Described) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "game": one.game.name,
+        "parameters": one.n_parameters,
+        "about": one.about,
+        "source": one.source,
+        "published": one.published,
+        "mean": one.recorded,
+    }

@@ -1,0 +1,103 @@
+"""Strategies as TOML files: those that come with the program, found by name, and one's own. They are data alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yahtzee_cluster.errors import FileError
+from yahtzee_cluster.fields import check_name_or_file, read_toml
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.kernels.uppers import Decider
+from yahtzee_cluster.objectives.expected import ExpectedTable
+from yahtzee_cluster.play.rule_lists import RuleList
+from yahtzee_cluster.play.strategy import ByAnchorAlone
+from yahtzee_cluster.play.worth import Worth
+from yahtzee_cluster.text import shown, suggestion
+
+FOLDER = Path(__file__).parent.parent / "strategies"
+KINDS: dict[str, type[RuleList | Worth]] = {"worth": Worth, "rules": RuleList}
+TEXTS = "name", "kind", "about", "source", "game"
+NUMBERS = "published", "mean"
+
+
+@dataclass(frozen=True)
+class Described(ByAnchorAlone):
+    """A strategy of a file, with what the file says of it."""
+
+    name: str  # type: ignore[misc]
+    about: str
+    source: str
+    game: Rules
+    published: float | None
+    """The mean that was published for it."""
+    recorded: float | None
+    """The exact mean that the file gives."""
+    strategy: RuleList | Worth
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        """The name."""
+        return self.name
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the game that it was made for."""
+        return self.game
+
+    @property
+    def n_parameters(self) -> int:
+        """The numbers, or rules, that it consists of."""
+        return self.strategy.n_parameters
+
+    def decider(self, turn: Turn, expected: ExpectedTable) -> Decider:
+        """The kernel that decides."""
+        return self.strategy.decider(turn, expected)
+
+
+def strategy_names() -> list[str]:
+    """The names of the strategies that come with the program."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def is_known(text: str) -> bool:
+    """Whether a text names a strategy that comes with the program, or a TOML file."""
+    return text in strategy_names() or text.endswith(".toml")
+
+
+def load_strategy(name_or_file: str) -> Described:
+    """The strategy of this name, or of this file."""
+    names = strategy_names()
+    if name_or_file not in names:
+        check_name_or_file(name_or_file, names, "strategy")
+        return strategy_of(read_toml(name_or_file), name_or_file)
+    return strategy_of(read_toml(str(FOLDER / f"{name_or_file}.toml")), name_or_file)
+
+
+def strategy_of(table: dict[str, Any], source: str) -> Described:
+    """The strategy that a parsed file describes; `source` names it in error messages."""
+    header = {name: table.pop(name, None) for name in (*TEXTS, *NUMBERS)}
+    for name in ("name", "kind", "game"):
+        if header[name] is None:
+            raise FileError(source, f"{name}: expected a text, found nothing")
+    for name in TEXTS:
+        if not isinstance(header[name], str | None):
+            raise FileError(source, f"{name}: expected a text, found {shown(header[name])}")
+    for name in NUMBERS:
+        if isinstance(header[name], bool) or not isinstance(header[name], int | float | None):
+            raise FileError(source, f"{name}: expected a number, found {shown(header[name])}")
+    if header["kind"] not in KINDS:
+        raise FileError(source, f"kind: no kind {shown(header['kind'])}; {suggestion(header['kind'], [*KINDS])}")
+    rules = load_rules(header["game"])
+    return Described(
+        name=header["name"],
+        about=header["about"] or "",
+        source=header["source"] or "",
+        game=rules,
+        published=header["published"],
+        recorded=header["mean"],
+        strategy=KINDS[header["kind"]].parse(table, source, rules),
+    )
