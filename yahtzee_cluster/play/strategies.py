@@ -167,8 +167,8 @@ BY_NAME: dict[str, Strategy] = {EXPECTED: BestMean(), "chance": BestChance()}
 def parse_strategy(text: str) -> Strategy:
     """The strategy that a text names.
 
-    That is `expected` or `chance`, a file of a strategy or the name of one that comes with the program, a goal, the directory of a table of some utility or of two players, or DIR:N, to
-    reach N by a table of scores or approx.
+    That is `expected` or `chance`, the name of one that comes with the program, a TOML file, a goal, the directory of a
+    table of some utility or of two players, or DIR:N, to reach N by a table of scores or approx.
     """
     if text in BY_NAME:
         return BY_NAME[text]
