@@ -11,7 +11,7 @@ from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
 from yahtzee_cluster.kernels.needs cimport Player, Scores
 from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, outcome_t, yc_source
-from yahtzee_cluster.kernels.uppers cimport Decider, Layout, lead
+from yahtzee_cluster.kernels.uppers cimport Decider, ForTheMean, Layout, lead
 
 from libc.stdint cimport int64_t, uint16_t
 
@@ -57,6 +57,8 @@ cdef class Flow:
             raise KernelArgumentError("decider: expected one with the same turn")
         if comparing and not isinstance(player, Scores):
             raise KernelArgumentError("player: expected one of scores to compare with")
+        if comparing and not isinstance(decider, ForTheMean):
+            raise KernelArgumentError("decider: expected one for the mean to compare with")
         if target < 0:
             raise KernelArgumentError(f"target: expected at least 0, found {target}")
         self.turn = decider.turn
@@ -274,7 +276,7 @@ cdef class Flow:
             at = base + i + source.shift
             return source.below if at < 0 else source.row[at] if at < source.length else source.above
         lead(self.layout, &turn.outcomes[o], free, chip, lane, &to)
-        return self.decider.mean[to] + turn.criteria.sources[1][o].add
+        return (<ForTheMean>self.decider).mean[to] + turn.criteria.sources[1][o].add
 
 
 cdef void keep_costliest(double[:, ::1] costs, double cost, double place, double need, double stage, double roll,

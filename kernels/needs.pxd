@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from yahtzee_cluster.kernels.turn cimport Turn, yc_heuristic
-from yahtzee_cluster.kernels.uppers cimport Decider, Layout
+from yahtzee_cluster.kernels.uppers cimport Decider, ForTheMean, Layout
 
 
 cdef class Needs:
@@ -45,7 +45,7 @@ cdef class Scores(Player):
 
 
 cdef class Approximated(Player):
-    cdef Decider decider
+    cdef ForTheMean decider
     cdef double[:, :, :, ::1] weighed
     cdef double[:, :, ::1] keeps
     cdef double[:, ::1] outcomes

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.kernels.uppers import Decider
+from yahtzee_cluster.kernels.uppers import Decider, ForTheMean
 
 class Needs:
     turn: Turn
@@ -51,5 +51,5 @@ class Approximated(Player):
 
 class Followed(Needs):
     def __init__(
-        self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64], decider: Decider
+        self, turn: Turn, anchors: Anchors, length: NDArray[np.int32], offset: NDArray[np.int64], decider: ForTheMean
     ) -> None: ...

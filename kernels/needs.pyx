@@ -9,7 +9,7 @@ import numpy as np
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
 from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, yc_source
-from yahtzee_cluster.kernels.uppers cimport Decider, Layout, lead, transition
+from yahtzee_cluster.kernels.uppers cimport Decider, ForTheMean, Layout, lead, transition
 
 from libc.math cimport sqrt
 
@@ -210,7 +210,7 @@ cdef class Approximated(Player):
     a need that is certain to be reached comes first. Ties go to the highest exact probability.
     """
 
-    def __cinit__(self, Turn turn not None, anchors, length, offset, Decider decider not None):
+    def __cinit__(self, Turn turn not None, anchors, length, offset, ForTheMean decider not None):
         if decider.turn is not turn:
             raise KernelArgumentError("decider: expected one with the same turn")
         self.decider = decider

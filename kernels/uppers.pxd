@@ -40,10 +40,17 @@ cdef inline int transition(Layout layout, const outcome_t *outcome, Py_ssize_t f
 cdef class Decider:
     cdef readonly Turn turn
     cdef readonly Layout layout
-    cdef const double[::1] mean
-    cdef const double[::1] second
     cdef uint16_t[::1] decided
 
     cdef void look_up(self, Py_ssize_t free, int chip) noexcept nogil
     cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil
     cdef void copy_lane(self, Py_ssize_t free, int lane, uint16_t *out) noexcept nogil
+
+
+cdef class ForTheMean(Decider):
+    cdef const double[::1] mean
+    cdef const double[::1] second
+
+
+cdef class ByWorth(Decider):
+    cdef const double[::1] worth

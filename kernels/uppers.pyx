@@ -5,7 +5,7 @@ import numpy as np
 
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
-from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_ROLLS, Turn, outcome_t, yc_source
+from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, outcome_t, yc_source
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t
@@ -187,29 +187,15 @@ cdef class Moments:
 
 
 cdef class Decider:
-    """Decisions of the policy with the highest mean; ties go to the larger second moment, as in `moments`."""
+    """Decisions of a policy that depend on the anchor alone, for all upper totals of a scorecard at once."""
 
-    def __cinit__(self, Turn turn not None, anchors, mean, second):
+    def __cinit__(self, Turn turn not None, anchors, *values):
         self.turn = turn
         self.layout = Layout(turn, anchors)
-        self.mean = check("mean", mean, np.float64, (anchors.n_places,))
-        self.second = check("second", second, np.float64, (anchors.n_places,))
         self.decided = np.empty(3 * YC_ROLLS * np.max(self.layout.n_lanes), np.uint16)
 
     cdef void look_up(self, Py_ssize_t free, int chip) noexcept nogil:
-        """Prepare the turn of a scorecard, with mean and second moment as criteria."""
-        cdef const double *means[YC_CATEGORIES]
-        cdef const double *seconds[YC_CATEGORIES]
-        cdef Py_ssize_t start
-        cdef int c
-        for c in range(self.turn.tables.n_categories):
-            if free >> c & 1:
-                start = self.layout.place[free ^ (1 << c), 0]
-                means[c] = &self.mean[start]
-                seconds[c] = &self.second[start]
-        _sources(self.turn, self.layout, free, chip, means, seconds)
-        self.turn.prepare(free, chip, False)
-        self.turn.criteria.n = 2
+        """Prepare the turn of a scorecard, with the criteria that decide."""
 
     cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil:
         """Store the decisions of all lanes in `decided`, [stage][roll][lane], and leave the turn prepared."""
@@ -234,6 +220,54 @@ cdef class Decider:
             self.turn.end()
         n_lanes = self.layout.n_lanes[free]
         return np.array(self.decided[:3 * YC_ROLLS * n_lanes]).reshape(3, YC_ROLLS, n_lanes)
+
+
+cdef class ForTheMean(Decider):
+    """Decisions of the policy with the highest mean; ties go to the larger second moment, as in `moments`."""
+
+    def __cinit__(self, Turn turn not None, anchors, mean, second):
+        self.mean = check("mean", mean, np.float64, (anchors.n_places,))
+        self.second = check("second", second, np.float64, (anchors.n_places,))
+
+    cdef void look_up(self, Py_ssize_t free, int chip) noexcept nogil:
+        """Prepare the turn of a scorecard, with mean and second moment as criteria."""
+        cdef const double *means[YC_CATEGORIES]
+        cdef const double *seconds[YC_CATEGORIES]
+        cdef Py_ssize_t start
+        cdef int c
+        for c in range(self.turn.tables.n_categories):
+            if free >> c & 1:
+                start = self.layout.place[free ^ (1 << c), 0]
+                means[c] = &self.mean[start]
+                seconds[c] = &self.second[start]
+        _sources(self.turn, self.layout, free, chip, means, seconds)
+        self.turn.prepare(free, chip, False)
+        self.turn.criteria.n = 2
+
+
+cdef class ByWorth(Decider):
+    """Decisions that maximise the points of a turn plus a given worth of the anchor after it.
+
+    Ties go to the keep with the greatest index (most dice, then highest faces) and to the first category.
+    """
+
+    def __cinit__(self, Turn turn not None, anchors, worth):
+        self.worth = check("worth", worth, np.float64, (anchors.n_places,))
+        if not np.isfinite(worth).all():
+            raise KernelArgumentError("worth: expected finite numbers")
+
+    cdef void look_up(self, Py_ssize_t free, int chip) noexcept nogil:
+        """Prepare the turn of a scorecard, with points and worth as the only criterion."""
+        cdef const double *worths[YC_CATEGORIES]
+        cdef const double *nothing[YC_CATEGORIES]
+        cdef int c
+        for c in range(self.turn.tables.n_categories):
+            if free >> c & 1:
+                worths[c] = &self.worth[self.layout.place[free ^ (1 << c), 0]]
+                nothing[c] = NULL
+        _sources(self.turn, self.layout, free, chip, worths, nothing)
+        self.turn.prepare(free, chip, False)
+        self.turn.criteria.n = 1
 
 
 cdef _payoffs(Decider decider, payoffs, crossing):
@@ -367,3 +401,91 @@ def trace(Decider decider not None, payoffs, crossing, worth, reach, met, produc
                                         products[p, q] += chance * paid * values[q, to]
     finally:
         turn.end()
+
+
+def losses(Decider decider not None, ForTheMean judge not None, reach, by_turn, by_keep, by_box):
+    """What the decisions of a policy cost, against the highest mean, over whole games.
+
+    `reach` has the probability of every place. Adds the expected loss of all decisions to `by_turn`, [number of free
+    categories − 1, stage]; that of keeps to `by_keep`, [stage, keep, best keep]; and that of categories to `by_box`,
+    [category, best category].
+    """
+    if decider.turn is not judge.turn:
+        raise KernelArgumentError("judge: expected one with the same turn")
+    cdef Layout layout = decider.layout
+    cdef Turn turn = decider.turn
+    cdef int n_categories = turn.tables.n_categories
+    cdef Py_ssize_t most_lanes = np.max(layout.n_lanes)
+    cdef const double[::1] chances = check("reach", reach, np.float64, (layout.n_places,))
+    cdef double[:, ::1] turns = check_output("by_turn", by_turn, (n_categories, 3))
+    cdef double[:, :, ::1] keeps = check_output("by_keep", by_keep, (2, YC_KEEPS, YC_KEEPS))
+    cdef double[:, ::1] boxes = check_output("by_box", by_box, (n_categories, n_categories))
+    cdef double[::1] arrived = np.empty(turn.n_outcomes * most_lanes)
+    cdef double[::1] rolls = np.empty(3 * YC_ROLLS * most_lanes)
+    cdef double[::1] weighed = np.empty(2 * YC_KEEPS * most_lanes)
+    cdef Py_ssize_t free, n_lanes, start, lane, at
+    cdef int chip, n_free, stage, roll, mine, best
+    cdef double chance, cost
+    turn.begin()
+    try:
+        with nogil:
+            for free in range(turn.all_free, 0, -1):
+                if free % SETS_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()
+                n_lanes = layout.n_lanes[free]
+                n_free = popcount(free)
+                for chip in range(2):
+                    start = layout.place[free, chip]
+                    if start < 0 or not any_positive(&chances[start], n_lanes):
+                        continue
+                    decider.decide(free, chip)
+                    turn.run.spread(&turn.program, &turn.tables, &chances[start], &turn.scratch, n_lanes,
+                                    &decider.decided[0], n_lanes, &arrived[0], &rolls[0])
+                    judge.decide(free, chip)
+                    turn.criteria.n = 1
+                    turn.run.keep_values(&turn.program, &turn.criteria, &turn.scratch, 0, n_lanes, &weighed[0])
+                    for stage in range(3):
+                        for roll in range(YC_ROLLS):
+                            for lane in range(n_lanes):
+                                at = (stage * YC_ROLLS + roll) * n_lanes + lane
+                                chance = rolls[at]
+                                mine, best = decider.decided[at], judge.decided[at]
+                                if chance == 0.0 or mine == best:
+                                    continue
+                                if stage < 2:
+                                    cost = chance * (weighed[(stage * YC_KEEPS + best) * n_lanes + lane]
+                                                     - weighed[(stage * YC_KEEPS + mine) * n_lanes + lane])
+                                    keeps[stage, mine, best] += cost
+                                else:
+                                    cost = chance * (scored(turn, layout, judge.mean, free, chip, lane, roll, best)
+                                                     - scored(turn, layout, judge.mean, free, chip, lane, roll, mine))
+                                    boxes[mine, best] += cost
+                                turns[n_free - 1, stage] += cost
+    finally:
+        turn.end()
+
+
+cdef inline double scored(Turn turn, Layout layout, const double[::1] mean, Py_ssize_t free, int chip, int lane,
+                          int roll, int category) noexcept nogil:
+    """Points and the mean of the rest after scoring a roll in a category."""
+    cdef Py_ssize_t to = 0
+    cdef int o = turn.tables.outcome_of[turn.program.row[roll] * YC_CATEGORIES + category]
+    cdef int points = transition(layout, &turn.outcomes[o], free, chip, lane, &to)
+    return points + mean[to]
+
+
+cdef inline bint any_positive(const double *values, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if values[i] > 0.0:
+            return True
+    return False
+
+
+cdef inline int popcount(Py_ssize_t bits) noexcept nogil:
+    cdef int n = 0
+    while bits:
+        bits &= bits - 1
+        n += 1
+    return n

@@ -182,7 +182,7 @@ def test_bad_arguments() -> None:
     """Arrays of the wrong size never reach the kernels, and a decider belongs to its turn."""
     table = solve_expected(load_rules("yacht"))
     turn = Turn(compile_moves(load_rules("yacht")))
-    decider = uppers.Decider(turn, table.anchors, table.mean, table.second_moment)
+    decider = uppers.ForTheMean(turn, table.anchors, table.mean, table.second_moment)
     n_outcomes, n_places = len(turn.moves.outcomes), table.anchors.n_places
     pays, crossing, worth = np.zeros((2, n_outcomes)), np.zeros(2), np.zeros((2, n_places))
     met, plays, product = np.zeros(n_places), np.zeros((2, n_outcomes)), np.zeros((2, 2))
@@ -201,7 +201,7 @@ def test_bad_arguments() -> None:
         with pytest.raises(KernelArgumentError, match="out: expected shape"):
             fill(decider, pays, crossing, worth[1:])
     with pytest.raises(KernelArgumentError, match="mean: expected shape"):
-        uppers.Decider(turn, table.anchors, table.mean[1:], table.second_moment)
+        uppers.ForTheMean(turn, table.anchors, table.mean[1:], table.second_moment)
     with pytest.raises(KernelArgumentError, match="free, chip: no such scorecard: 1, True"):
         decider.decisions(1, True)
     problem = Distribution(load_rules("yacht"), 300)
@@ -214,7 +214,7 @@ def test_decisions_of_the_first_turn() -> None:
     """What is decided with an empty scorecard is what a turn chooses by the means and second moments after it."""
     rules = load_rules("yahtzee")
     table, turn = solve_expected(rules), Turn(compile_moves(rules))
-    decider = uppers.Decider(turn, table.anchors, table.mean, table.second_moment)
+    decider = uppers.ForTheMean(turn, table.anchors, table.mean, table.second_moment)
     worth = np.empty((2, len(turn.moves.outcomes), 1))
     for number, outcome in enumerate(turn.moves.outcomes):
         left, points = rules.all_free & ~(1 << outcome.category), outcome.points

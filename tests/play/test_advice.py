@@ -27,7 +27,7 @@ from yahtzee_cluster.game.notation import find_box, parse_dice
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules, preset_names
 from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.kernels.uppers import Decider
+from yahtzee_cluster.kernels.uppers import ForTheMean
 from yahtzee_cluster.objectives.goals import MEAN, Goal
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.conversation import HELP, Conversation, answer, goal_said
@@ -108,7 +108,7 @@ def test_best_advice_is_what_the_strategy_decides() -> None:
     """The first move of a list is the one that the strategy behind the tables takes."""
     rules = load_rules("yahtzee")
     known = adviser("yahtzee").expected
-    decider = Decider(Turn(compile_moves(rules)), known.anchors, known.mean, known.second_moment)
+    decider = ForTheMean(Turn(compile_moves(rules)), known.anchors, known.mean, known.second_moment)
     random = Random(5)
     for _ in range(20):
         anchor, _ = somewhere(rules, random.randrange(1, 14), random)

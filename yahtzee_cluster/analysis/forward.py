@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -26,6 +26,7 @@ from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.kernels.uppers import Decider
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.goals import MEAN, words_of_table
 from yahtzee_cluster.progress import Report, stage
@@ -40,6 +41,9 @@ AHEAD = 2
 """The number of steps for each thread that may be under way before their results are added up."""
 
 Values = NDArray[np.float64]
+
+DeciderOf = Callable[[Turn], Decider]
+"""Makes the kernel that decides by the anchor alone, for a turn of one thread."""
 
 States = Mapping[tuple[Anchor, int], float]
 """The probabilities of states with equally many free categories, each an anchor and a score so far."""
@@ -128,6 +132,18 @@ def play_by(table: Table, start: Anchor | None = None, threads: int | None = Non
     return _Games(strategy.problem.expected, strategy, 0, threads).played(_from(table.rules, start))
 
 
+def play_by_anchor(
+    expected: ExpectedTable,
+    decider_of: DeciderOf,
+    words: str,
+    start: Anchor | None = None,
+    threads: int | None = None,
+) -> Played:
+    """All games of a strategy that decides by the anchor alone; `words` say for the progress what it plays for."""
+    games = _Games(expected, None, 0, threads, decider_of=decider_of, words=words)
+    return games.played(_from(expected.anchors.rules, start))
+
+
 def play_on(
     states: States, expected: ExpectedTable, table: Table | None = None, target: int = 0, threads: int | None = None
 ) -> Played:
@@ -154,6 +170,8 @@ class _Games:
         threads: int | None,
         by_mean: bool = False,
         comparing: bool = False,
+        decider_of: DeciderOf | None = None,
+        words: str = MEAN.words,
     ) -> None:
         self._anchors = expected.anchors
         self._rules = expected.anchors.rules
@@ -161,14 +179,15 @@ class _Games:
         self._threads = threads or len(os.sched_getaffinity(0))
         self._moves = compile_moves(self._rules)
         by_table = None if by_mean else table
-        self._goal = words_of_table(by_table.goal or f"reach:{target}") if by_table else MEAN.words
+        self._goal = words_of_table(by_table.goal or f"reach:{target}") if by_table else words
         self._length = 1 + most_scored(self._anchors, self._moves)
         self._offset, self._size = self._anchors.end_to_end(self._length)
         self._kernels: SimpleQueue[Flow] = SimpleQueue()
         for _ in range(self._threads):
             turn = Turn(self._moves)
             player = table.problem.player(turn) if table else None
-            flow = Flow(expected.decider(turn), self._length, self._offset, player, target, by_mean, comparing)
+            decider = (decider_of or expected.decider)(turn)
+            flow = Flow(decider, self._length, self._offset, player, target, by_mean, comparing)
             self._kernels.put(flow)
         self._met = np.zeros((2, len(self._moves.outcomes)))
         self._compared = np.zeros((len(self._rules.categories), 3, 3))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import Moves, compile_moves
 from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels import uppers
@@ -86,9 +87,15 @@ def statistics(rules: Rules, start: Anchor | None = None, isa: str | None = None
     From the start, or from some state on.
     """
     table = solve_expected(rules, isa)
-    place = table.start if start is None else table.anchors.reachable(start)
-    decider, currencies = _decider(rules, table, isa)
-    n_places, n_currencies = table.anchors.n_places, len(currencies.names)
+    turn = Turn(compile_moves(rules), isa)
+    return statistics_of(table.decider(turn), table.anchors, start)
+
+
+def statistics_of(decider: uppers.Decider, anchors: Anchors, start: Anchor | None = None) -> Statistics:
+    """The statistics of a strategy that decides by the anchor alone, from the start, or from some state on."""
+    place = anchors.index(Anchor(anchors.rules.all_free, 0, chip=False)) if start is None else anchors.reachable(start)
+    currencies = Currencies.of(decider.turn.moves, anchors.bonus)
+    n_places, n_currencies = anchors.n_places, len(currencies.names)
     worth = np.empty((n_currencies, n_places))
     uppers.worth(decider, currencies.payoffs, currencies.crossing, worth)
     met = np.zeros(n_places)

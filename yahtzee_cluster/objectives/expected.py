@@ -63,9 +63,9 @@ class ExpectedTable:
         variance = self.second_moment - self.mean**2
         return np.sqrt(np.where(variance > ROUNDING * self.second_moment, variance, 0.0))
 
-    def decider(self, turn: Turn) -> uppers.Decider:
+    def decider(self, turn: Turn) -> uppers.ForTheMean:
         """The kernel that computes the decisions of this policy."""
-        return uppers.Decider(turn, self.anchors, self.mean, self.second_moment)
+        return uppers.ForTheMean(turn, self.anchors, self.mean, self.second_moment)
 
 
 def std_of(mean: float, second_moment: float) -> float:

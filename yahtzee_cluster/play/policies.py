@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.analysis.forward import DeciderOf
 from yahtzee_cluster.kernels.rollout import throw, throw_by
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable
@@ -15,21 +16,28 @@ from yahtzee_cluster.tables.utility import UtilityTable
 Values = NDArray[np.float64]
 
 
-class ForTheMean(Seat):
-    """Plays for the highest expected score."""
+class ByAnchor(Seat):
+    """Plays by decisions that depend on the anchor alone."""
 
-    def __init__(self, expected: ExpectedTable) -> None:
-        self._expected = expected
+    def __init__(self, decider_of: DeciderOf) -> None:
+        self._decider_of = decider_of
 
     def turn_player(self, turn: Turn) -> TurnPlayer:
-        """Plays by decisions that depend on the anchor alone."""
-        decider = self._expected.decider(turn)
+        """Plays by the decisions of one kernel."""
+        decider = self._decider_of(turn)
 
         def play(_: Cards, group: Group, outcomes: Outcomes) -> None:
             decisions = decider.decisions(group.free, group.chip)
             throw(turn, group.free, group.chip, decisions, group.lanes, group.throws, outcomes)
 
         return play
+
+
+class ForTheMean(ByAnchor):
+    """Plays for the highest expected score."""
+
+    def __init__(self, expected: ExpectedTable) -> None:
+        super().__init__(expected.decider)
 
 
 class ByTable(Seat):

@@ -8,21 +8,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from yahtzee_cluster.analysis.forward import Played, play_by, play_for, play_for_mean
+from yahtzee_cluster.analysis.forward import Played, play_by, play_by_anchor, play_for, play_for_mean
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import is_there, whole_number
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.possible_scores import highest_score
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.objectives.expected import ExpectedTable
+from yahtzee_cluster.kernels.turn import Turn
+from yahtzee_cluster.kernels.uppers import Decider
+from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.goals import FORMS, MEAN, CurveOf, Goal, parse_goal, words_of_table
 from yahtzee_cluster.objectives.opponents import EXPECTED
 from yahtzee_cluster.objectives.probabilities import Scores
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.monte_carlo import Seat
-from yahtzee_cluster.play.policies import ByTable, ForTheMean
+from yahtzee_cluster.play.policies import ByAnchor, ByTable, ForTheMean
 from yahtzee_cluster.play.several_players import ForTheChance, Perfectly
 from yahtzee_cluster.tables import open_table, table_of
 from yahtzee_cluster.tables.memory import Memory, solve_in_memory
@@ -59,18 +61,31 @@ class Strategy(ABC):
         raise UsageError(f"playing for {self.words} depends on the other players; only simulated games can evaluate it")
 
 
-class BestMean(Strategy):
+class ByAnchorAlone(Strategy):
+    """A strategy whose decisions depend on the player's own scorecard alone, and not on the score so far."""
+
+    @abstractmethod
+    def decider(self, turn: Turn, expected: ExpectedTable) -> Decider:
+        """The kernel that decides, for one thread, given the expected scores of the game."""
+
+    def seat(self, expected: ExpectedTable) -> Seat:
+        """A player who decides by the anchor alone."""
+        return ByAnchor(lambda turn: self.decider(turn, expected))
+
+    def played(self, rules: Rules) -> Played:
+        """All games of this strategy, exactly."""
+        expected = solve_expected(rules)
+        return play_by_anchor(expected, lambda turn: self.decider(turn, expected), self.words)
+
+
+class BestMean(ByAnchorAlone):
     """Plays for the highest expected score."""
 
     words = MEAN.words
 
-    def seat(self, expected: ExpectedTable) -> Seat:
-        """A player who decides by the anchor alone."""
-        return ForTheMean(expected)
-
-    def played(self, rules: Rules) -> Played:
-        """All games of this strategy, exactly."""
-        return play_for_mean(rules)
+    def decider(self, turn: Turn, expected: ExpectedTable) -> Decider:
+        """The kernel that decides by the expected scores."""
+        return expected.decider(turn)
 
 
 class BestChance(Strategy):
