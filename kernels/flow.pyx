@@ -47,6 +47,8 @@ cdef class Flow:
     cdef uint16_t[::1] decided_by_mean
     cdef double[::1] weights
     cdef double[::1] arrived
+    cdef double[::1] ones
+    cdef double[::1] arrived_by_mean
     cdef double[::1] rolls
     cdef double[::1] weighed
     cdef double[::1] weighed_by_mean
@@ -78,6 +80,8 @@ cdef class Flow:
         self.decided_by_mean = np.empty(3 * YC_ROLLS, np.uint16)
         self.weights = np.empty(LANES)
         self.arrived = np.empty(self.turn.n_outcomes * LANES)
+        self.ones = np.ones(np.max(self.layout.n_lanes))
+        self.arrived_by_mean = np.empty(self.turn.n_outcomes * np.max(self.layout.n_lanes))
         self.by_mean = by_mean
         self.comparing = comparing
         if comparing:
@@ -126,13 +130,17 @@ cdef class Flow:
                     if self.layout.place[free, chip] < 0:
                         continue
                     self.decider.decide(free, chip)
+                    turn.run.spread(&turn.program, &turn.tables, &self.ones[0], &turn.scratch,
+                                    self.layout.n_lanes[free], &self.decider.decided[0], self.layout.n_lanes[free],
+                                    &self.arrived_by_mean[0], NULL)
                     if self.comparing:
                         turn.run.keep_values(&turn.program, &turn.criteria, &turn.scratch, 0, self.layout.n_lanes[free],
                                              &self.weighed_by_mean[0])
                     if self.player is not None:
                         self.player.open_card(turn, free, chip)
                     for lane in range(self.layout.n_lanes[free]):
-                        self.decider.copy_lane(free, lane, &self.decided_by_mean[0])
+                        if self.player is not None:
+                            self.decider.copy_lane(free, lane, &self.decided_by_mean[0])
                         lost += self.play(turn, free, chip, lane, &rows[0], reads, outs, &meets[0, 0], comparison,
                                           costs)
         finally:
@@ -197,13 +205,29 @@ cdef class Flow:
     cdef Py_ssize_t play_by_mean(self, Turn turn, Py_ssize_t free, int chip, int lane, const double *row,
                                  Py_ssize_t first, Py_ssize_t last, double **outs, double *meets) noexcept nogil:
         """Propagate scores from `first` to `last` under the decider, whose decisions are the same for all scores."""
-        cdef Py_ssize_t n, lost = 0
-        while first < last:
-            n = min(last - first, LANES)
-            turn.run.spread(&turn.program, &turn.tables, row + first, &turn.scratch, n, &self.decided_by_mean[0], 1,
-                            &self.arrived[0], NULL)
-            lost += self.leave(turn, free, chip, lane, first, 1, n, outs, meets)
-            first += n
+        cdef Py_ssize_t i, at, n = last - first, to = 0, lost = 0
+        cdef double share, sum_ = 0.0
+        cdef outcome_t *outcome
+        cdef bint wins
+        cdef int slot, o
+        if n <= 0:
+            return 0
+        row += first
+        for i in range(n):
+            sum_ += row[i]
+        for slot in range(turn.program.n_slots):
+            o = turn.program.outcome[slot]
+            share = self.arrived_by_mean[o * self.layout.n_lanes[free] + lane]
+            if share == 0.0:
+                continue
+            outcome = &turn.outcomes[o]
+            wins = lead(self.layout, outcome, free, chip, lane, &to)
+            at = first + outcome.points + (self.layout.bonus if wins else 0)
+            if at + n > self.lengths[to]:
+                lost += 1
+                continue
+            turn.run.pour(row, share, n, outs[outcome.category] + self.offsets[to] + at)
+            meets[wins * turn.n_outcomes + o] += share * sum_
         return lost
 
     cdef Py_ssize_t leave(self, Turn turn, Py_ssize_t free, int chip, int lane, Py_ssize_t score, int step,

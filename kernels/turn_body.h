@@ -429,6 +429,15 @@ static void YC(spread)(const yc_program *program, const yc_moves *moves, const d
 
 #undef GIVE
 
+static void YC(pour)(const double *row, double share, ptrdiff_t n, double *out)
+{
+    ptrdiff_t i = 0;
+    for (; i + WIDTH <= n; i += WIDTH)
+        STORE(out + i, ADD(LOAD(out + i), MUL(SET1(share), LOAD(row + i))));
+    for (; i < n; i++)
+        out[i] += share * row[i];
+}
+
 static void YC(most)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t n,
                      double *out)
 {
@@ -459,7 +468,7 @@ static int YC(runs_here)(void)
 #define NAME_OF(isa) TEXT(isa)
 static const yc_isa YC(isa) = {
     NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(worst), YC(keep_values), YC(choose), YC(follow), YC(spread),
-    YC(heuristic), YC(most), YC(rerolls),
+    YC(heuristic), YC(pour), YC(most), YC(rerolls),
 };
 
 #undef TEXT
