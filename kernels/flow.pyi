@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.kernels.needs import Player
+from yahtzee_cluster.kernels.policies import Decider
 from yahtzee_cluster.kernels.turn import Turn, Values
-from yahtzee_cluster.kernels.uppers import Decider
 
 class Flow:
     turn: Turn

@@ -10,8 +10,9 @@ import numpy as np
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
 from yahtzee_cluster.kernels.needs cimport Player, Scores
+from yahtzee_cluster.kernels.policies cimport Decider, ForTheMean
 from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, outcome_t, yc_source
-from yahtzee_cluster.kernels.uppers cimport Decider, ForTheMean, Layout, lead
+from yahtzee_cluster.kernels.uppers cimport Layout, lead
 
 from libc.stdint cimport int64_t, uint16_t
 

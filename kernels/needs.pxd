@@ -2,8 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
+from yahtzee_cluster.kernels.policies cimport Decider, ForTheMean
 from yahtzee_cluster.kernels.turn cimport Turn, yc_heuristic
-from yahtzee_cluster.kernels.uppers cimport Decider, ForTheMean, Layout
+from yahtzee_cluster.kernels.uppers cimport Layout
 
 
 cdef class Needs:

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.game.anchors import Anchors
+from yahtzee_cluster.kernels.policies import Decider, ForTheMean
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.kernels.uppers import Decider, ForTheMean
 
 class Needs:
     turn: Turn

@@ -8,8 +8,9 @@ import numpy as np
 
 from yahtzee_cluster.errors import KernelArgumentError
 from yahtzee_cluster.kernels.turn import check, check_output
+from yahtzee_cluster.kernels.policies cimport Decider, ForTheMean
 from yahtzee_cluster.kernels.turn cimport YC_CATEGORIES, YC_KEEPS, YC_ROLLS, Turn, yc_source
-from yahtzee_cluster.kernels.uppers cimport Decider, ForTheMean, Layout, lead, transition
+from yahtzee_cluster.kernels.uppers cimport Layout, lead, transition
 
 from libc.math cimport sqrt
 

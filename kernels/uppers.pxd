@@ -1,6 +1,6 @@
 # Declarations for other kernels: whole scorecards, and the transitions between anchors.
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t
 
 from yahtzee_cluster.kernels.turn cimport Turn, outcome_t
 
@@ -37,20 +37,5 @@ cdef inline int transition(Layout layout, const outcome_t *outcome, Py_ssize_t f
     return outcome.points + layout.bonus * lead(layout, outcome, free, chip, lane, to)
 
 
-cdef class Decider:
-    cdef readonly Turn turn
-    cdef readonly Layout layout
-    cdef uint16_t[::1] decided
-
-    cdef void look_up(self, Py_ssize_t free, int chip) noexcept nogil
-    cdef void decide(self, Py_ssize_t free, int chip) noexcept nogil
-    cdef void copy_lane(self, Py_ssize_t free, int lane, uint16_t *out) noexcept nogil
-
-
-cdef class ForTheMean(Decider):
-    cdef const double[::1] mean
-    cdef const double[::1] second
-
-
-cdef class ByWorth(Decider):
-    cdef const double[::1] worth
+cdef void set_sources(Turn turn, Layout layout, Py_ssize_t free, int chip, const double **values,
+                      const double **seconds) noexcept nogil

@@ -24,15 +24,18 @@ hypothesis.settings.load_profile("default")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it, and hands that on
 
 ONE_BY_ONE = {
-    *("advice", "balance", "campaign", "cli", "run", "kept_frontier", "hosts", "lost", "progress", "from_a_card"),
-    *("messages", "pasted", "powercuts", "replaced", "slurm", "stopping", "writes", "yahtzee"),
+    "clock": {"campaign", "hosts", "lost", "messages", "powercuts", "progress", "replaced", "stopping", "writes"},
+    "ranks": {
+        *("advice", "balance", "cli", "from_a_card", "kept_frontier", "pasted", "run", "slurm", "yahtzee"),
+    },
 }
-"""What starts many ranks, kills, freezes or cuts them off, or looks at the clock: one such test at a time."""
+"""What kills, freezes or cuts off ranks, or looks at the clock, and what starts many ranks: one of each at a time."""
 
 
-def one_by_one(file: str) -> bool:
-    """Whether the tests of a file want no other such tests beside them."""
-    return Path(file).stem.removeprefix("test_") in ONE_BY_ONE
+def queue_of(file: str) -> str | None:
+    """The queue of those tests that run one after the other, if a file belongs to one."""
+    name = Path(file).stem.removeprefix("test_")
+    return next((queue for queue, names in ONE_BY_ONE.items() if name in names), None)
 
 
 class Queues(LoadFileScheduling):  # type: ignore[misc]  # xdist carries no types
@@ -40,7 +43,7 @@ class Queues(LoadFileScheduling):  # type: ignore[misc]  # xdist carries no type
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return "one by one" if one_by_one(file) else file
+        return queue_of(file) or file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -50,8 +53,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Queues:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest queue begins first, and the rest fills in beside it."""
-    items.sort(key=lambda item: not one_by_one(item.path.name))
+    """The longest queues begin first, and the rest fills in beside them."""
+    items.sort(key=lambda item: queue_of(item.path.name) or "rest")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -13,7 +13,7 @@ from yahtzee_cluster.game.dice import KEEPS
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Anchor, Rules
-from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels import policies
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 
@@ -42,9 +42,9 @@ def judged(expected: ExpectedTable, worth: np.ndarray) -> float:
     return from_anchor(rules.all_free, 0, False)
 
 
-def by_worth(expected: ExpectedTable, worth: np.ndarray) -> Callable[[Turn], uppers.Decider]:
+def by_worth(expected: ExpectedTable, worth: np.ndarray) -> Callable[[Turn], policies.Decider]:
     """Makes the kernel of a strategy by worth."""
-    return lambda turn: uppers.ByWorth(turn, expected.anchors, worth)
+    return lambda turn: policies.ByWorth(turn, expected.anchors, worth)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -93,12 +93,12 @@ def test_refusals() -> None:
     turn, other = (Turn(compile_moves(load_rules("yacht"))) for _ in range(2))
     worth = np.zeros(expected.anchors.n_places)
     with pytest.raises(KernelArgumentError, match="worth: expected shape"):
-        uppers.ByWorth(turn, expected.anchors, worth[1:])
+        policies.ByWorth(turn, expected.anchors, worth[1:])
     with pytest.raises(KernelArgumentError, match="worth: expected finite numbers"):
-        uppers.ByWorth(turn, expected.anchors, worth + np.nan)
-    decider, judge = uppers.ByWorth(turn, expected.anchors, worth), expected.decider(other)
+        policies.ByWorth(turn, expected.anchors, worth + np.nan)
+    decider, judge = policies.ByWorth(turn, expected.anchors, worth), expected.decider(other)
     outs = np.zeros((12, 3)), np.zeros((2, 462, 462)), np.zeros((12, 12))
     with pytest.raises(KernelArgumentError, match="judge: expected one with the same turn"):
-        uppers.losses(decider, judge, worth, *outs)
+        policies.losses(decider, judge, worth, *outs)
     with pytest.raises(KernelArgumentError, match="by_box: expected shape"):
-        uppers.losses(decider, expected.decider(turn), worth, *outs[:2], outs[2][1:])
+        policies.losses(decider, expected.decider(turn), worth, *outs[:2], outs[2][1:])

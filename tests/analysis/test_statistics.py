@@ -19,7 +19,7 @@ from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Anchor, Rules
-from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels import policies
 from yahtzee_cluster.kernels.needs import Followed
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.objectives.expected import solve_expected
@@ -182,11 +182,11 @@ def test_bad_arguments() -> None:
     """Arrays of the wrong size never reach the kernels, and a decider belongs to its turn."""
     table = solve_expected(load_rules("yacht"))
     turn = Turn(compile_moves(load_rules("yacht")))
-    decider = uppers.ForTheMean(turn, table.anchors, table.mean, table.second_moment)
+    decider = policies.ForTheMean(turn, table.anchors, table.mean, table.second_moment)
     n_outcomes, n_places = len(turn.moves.outcomes), table.anchors.n_places
     pays, crossing, worth = np.zeros((2, n_outcomes)), np.zeros(2), np.zeros((2, n_places))
     met, plays, product = np.zeros(n_places), np.zeros((2, n_outcomes)), np.zeros((2, 2))
-    uppers.trace(decider, pays, crossing, worth, met, plays, product)
+    policies.trace(decider, pays, crossing, worth, met, plays, product)
     for wrong, complaint in (
         ((pays[:, 1:].copy(), crossing, worth, met, plays, product), "payoffs: expected shape"),
         ((pays, crossing[1:], worth, met, plays, product), "crossing: expected shape"),
@@ -196,12 +196,12 @@ def test_bad_arguments() -> None:
         ((pays, crossing, worth, met, plays, product[1:]), "product: expected shape"),
     ):
         with pytest.raises(KernelArgumentError, match=complaint):
-            uppers.trace(decider, *wrong)
-    for fill in (uppers.worth, uppers.most_among_ties):
+            policies.trace(decider, *wrong)
+    for fill in (policies.worth, policies.most_among_ties):
         with pytest.raises(KernelArgumentError, match="out: expected shape"):
             fill(decider, pays, crossing, worth[1:])
     with pytest.raises(KernelArgumentError, match="mean: expected shape"):
-        uppers.ForTheMean(turn, table.anchors, table.mean[1:], table.second_moment)
+        policies.ForTheMean(turn, table.anchors, table.mean[1:], table.second_moment)
     with pytest.raises(KernelArgumentError, match="free, chip: no such scorecard: 1, True"):
         decider.decisions(1, True)
     problem = Distribution(load_rules("yacht"), 300)
@@ -214,7 +214,7 @@ def test_decisions_of_the_first_turn() -> None:
     """What is decided with an empty scorecard is what a turn chooses by the means and second moments after it."""
     rules = load_rules("yahtzee")
     table, turn = solve_expected(rules), Turn(compile_moves(rules))
-    decider = uppers.ForTheMean(turn, table.anchors, table.mean, table.second_moment)
+    decider = policies.ForTheMean(turn, table.anchors, table.mean, table.second_moment)
     worth = np.empty((2, len(turn.moves.outcomes), 1))
     for number, outcome in enumerate(turn.moves.outcomes):
         left, points = rules.all_free & ~(1 << outcome.category), outcome.points

@@ -132,12 +132,12 @@ def test_opponents_and_worth_of_one_s_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("goal", "older", "digest"),
     [
-        ("win:expected", "beat:1", "945e547f846f0e606fe36eac53efb05f3562d2bff0976fe0fdc8fac0b67d4779"),
-        ("win:3*expected", "beat:3", "6516a67c11720e5566d495950cf24d88c19c695766619feaab143544b3846663"),
+        ("win:expected", "beat:1", "cd29ac7ef1a451a390af1b1963666f2db8a463e8c3e8d2cbf3fc6ae2f4caa565"),
+        ("win:3*expected", "beat:3", "90c4a0235562300f30d56fbeb29c7c21d6c1b8b72c0fbaf018e13875cd3c1533"),
         (
             "win-outright:expected+expected",
             "beat-all:2",
-            "03771d877c8707cae67ae25b75d84e688ff1e9ac47bb3d6d90681ab1a61a0f7d",
+            "113b39659e56c1ae1a4a8f31d4ae1cbebcb33d6a6abf20e1d4de50dda4beb41a",
         ),
         ("power:0.50", "power:0.5", "e856f9ebbf4aa67b057a0774a19fb7f1fa722406101423fc53810af3d2686ee7"),
     ],

@@ -26,8 +26,8 @@ from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.notation import find_box, parse_dice
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules, preset_names
 from yahtzee_cluster.game.rules import Anchor
+from yahtzee_cluster.kernels.policies import ForTheMean
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.kernels.uppers import ForTheMean
 from yahtzee_cluster.objectives.goals import MEAN, Goal
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.conversation import HELP, Conversation, answer, goal_said

@@ -116,6 +116,25 @@ def whole_table_s(problem: Recurrence) -> float:
     return busy
 
 
+@dataclass(frozen=True, kw_only=True)
+class Slowly(Settings):
+    """Settings that take their time to make the problem."""
+
+    def problem(self) -> Recurrence:
+        """The problem, after half a second."""
+        time.sleep(0.5)
+        return self.solved
+
+
+def test_making_the_problem_belongs_to_the_start(tmp_path: Path) -> None:
+    """What the master takes to make the problem is part of the forecast."""
+    problem = Tours(8)
+    quick, slow = (
+        costs_of(kind(store=str(tmp_path), solved=problem), problem, anew=True).costs for kind in (Settings, Slowly)
+    )
+    assert 0.4 < slow.start_s - quick.start_s < 2
+
+
 @pytest.mark.parametrize("name", ["game", "numpy", "python"])
 def test_costs_are_those_of_the_problem(name: str, tmp_path: Path) -> None:
     """For kernels, NumPy and plain Python, the measured costs forecast the processor time of the table."""

@@ -12,7 +12,7 @@ from yahtzee_cluster.analysis.forward import DeciderOf, Played, play_by_anchor
 from yahtzee_cluster.analysis.statistics import Currencies, Statistics, statistics_of
 from yahtzee_cluster.game.dice import KEEPS, N_DICE, Keep
 from yahtzee_cluster.game.moves import compile_moves
-from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels import policies
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable
 
@@ -54,12 +54,12 @@ class Evaluation:
         return self.games.moments[0]
 
 
-def mean_of(decider: uppers.Decider, expected: ExpectedTable) -> float:
+def mean_of(decider: policies.Decider, expected: ExpectedTable) -> float:
     """The mean of the final score of a strategy that decides by the anchor alone, and nothing else."""
     currencies = Currencies.of(decider.turn.moves, expected.anchors.bonus)
     values = np.empty((1, expected.anchors.n_places))
     points, crossing = currencies.payoffs.sum(axis=0, keepdims=True), currencies.crossing.sum(keepdims=True)
-    uppers.worth(decider, points, crossing, values)
+    policies.worth(decider, points, crossing, values)
     return float(values[0, expected.start])
 
 
@@ -70,7 +70,7 @@ def evaluate(expected: ExpectedTable, decider_of: DeciderOf, words: str, threads
     statistics = statistics_of(decider, anchors)
     by_free, by_keep = np.zeros((n_boxes, len(STAGES))), np.zeros((2, len(KEEPS), len(KEEPS)))
     by_box = np.zeros((n_boxes, n_boxes))
-    uppers.losses(decider, expected.decider(turn), statistics.met, by_free, by_keep, by_box)
+    policies.losses(decider, expected.decider(turn), statistics.met, by_free, by_keep, by_box)
     names = [category.name for category in anchors.rules.categories]
     return Evaluation(
         statistics=statistics,

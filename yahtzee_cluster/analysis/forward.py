@@ -25,8 +25,8 @@ from yahtzee_cluster.game.dice import KEEPS, ROLLS, Keep
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.flow import Flow
+from yahtzee_cluster.kernels.policies import Decider
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.kernels.uppers import Decider
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.goals import MEAN, words_of_table
 from yahtzee_cluster.progress import Report, stage

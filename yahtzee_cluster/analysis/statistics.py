@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import Moves, compile_moves
 from yahtzee_cluster.game.rules import Anchor, Rules
-from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels import policies
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 
@@ -91,17 +91,17 @@ def statistics(rules: Rules, start: Anchor | None = None, isa: str | None = None
     return statistics_of(table.decider(turn), table.anchors, start)
 
 
-def statistics_of(decider: uppers.Decider, anchors: Anchors, start: Anchor | None = None) -> Statistics:
+def statistics_of(decider: policies.Decider, anchors: Anchors, start: Anchor | None = None) -> Statistics:
     """The statistics of a strategy that decides by the anchor alone, from the start, or from some state on."""
     place = anchors.index(Anchor(anchors.rules.all_free, 0, chip=False)) if start is None else anchors.reachable(start)
     currencies = Currencies.of(decider.turn.moves, anchors.bonus)
     n_places, n_currencies = anchors.n_places, len(currencies.names)
     worth = np.empty((n_currencies, n_places))
-    uppers.worth(decider, currencies.payoffs, currencies.crossing, worth)
+    policies.worth(decider, currencies.payoffs, currencies.crossing, worth)
     met = np.zeros(n_places)
     met[place] = 1.0
     n_plays, product = np.empty((2, len(decider.turn.moves.outcomes))), np.empty((n_currencies, n_currencies))
-    uppers.trace(decider, currencies.payoffs, currencies.crossing, worth, met, n_plays, product)
+    policies.trace(decider, currencies.payoffs, currencies.crossing, worth, met, n_plays, product)
     pays = np.stack([currencies.payoffs, currencies.payoffs + currencies.crossing[:, None]])
     at_once = np.einsum("wo,wpo,wqo->pq", n_plays, pays, pays)
     mean = worth[:, place]
@@ -136,7 +136,7 @@ def range_of_mean(rules: Rules, name: str, power: int = 1, isa: str | None = Non
     payoffs, crossing = currencies.payoffs[[at, at]] ** power, currencies.crossing[[at, at]] ** power
     payoffs[0], crossing[0] = -payoffs[0], -crossing[0]
     out = np.empty((2, table.anchors.n_places))
-    uppers.most_among_ties(decider, payoffs, crossing, out)
+    policies.most_among_ties(decider, payoffs, crossing, out)
     return -float(out[0, table.start]), float(out[1, table.start])
 
 
@@ -146,6 +146,6 @@ def percentile(curve: Sequence[float] | Values, share: float) -> int:
     return int(np.argmax(not_above >= share))
 
 
-def _decider(rules: Rules, table: ExpectedTable, isa: str | None) -> tuple[uppers.Decider, Currencies]:
+def _decider(rules: Rules, table: ExpectedTable, isa: str | None) -> tuple[policies.Decider, Currencies]:
     turn = Turn(compile_moves(rules), isa)
     return table.decider(turn), Currencies.of(turn.moves, table.anchors.bonus)

@@ -21,7 +21,7 @@ from yahtzee_cluster.engine.recurrence import Block, Solver
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import Anchor, Rules
-from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels import policies, uppers
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.scorecards import Scorecards
 
@@ -63,9 +63,9 @@ class ExpectedTable:
         variance = self.second_moment - self.mean**2
         return np.sqrt(np.where(variance > ROUNDING * self.second_moment, variance, 0.0))
 
-    def decider(self, turn: Turn) -> uppers.ForTheMean:
+    def decider(self, turn: Turn) -> policies.ForTheMean:
         """The kernel that computes the decisions of this policy."""
-        return uppers.ForTheMean(turn, self.anchors, self.mean, self.second_moment)
+        return policies.ForTheMean(turn, self.anchors, self.mean, self.second_moment)
 
 
 def std_of(mean: float, second_moment: float) -> float:

@@ -14,8 +14,8 @@ from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.possible_scores import highest_score
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.kernels.policies import Decider
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.kernels.uppers import Decider
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.goals import FORMS, MEAN, CurveOf, Goal, parse_goal, words_of_table
 from yahtzee_cluster.objectives.opponents import EXPECTED

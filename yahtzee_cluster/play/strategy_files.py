@@ -11,7 +11,7 @@ from yahtzee_cluster.fields import check_name_or_file, read_toml
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.kernels.uppers import Decider
+from yahtzee_cluster.kernels.policies import Decider
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.strategy import ByAnchorAlone

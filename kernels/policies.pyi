@@ -1,0 +1,23 @@
+from yahtzee_cluster.game.anchors import Anchors
+from yahtzee_cluster.kernels.turn import Decisions, Turn, Values
+from yahtzee_cluster.kernels.uppers import Layout
+
+class Decider:
+    turn: Turn
+    layout: Layout
+    def decisions(self, free: int, chip: bool) -> Decisions: ...
+
+class ForTheMean(Decider):
+    def __init__(self, turn: Turn, anchors: Anchors, mean: Values, second: Values) -> None: ...
+
+class ByWorth(Decider):
+    def __init__(self, turn: Turn, anchors: Anchors, worth: Values) -> None: ...
+
+def worth(decider: Decider, payoffs: Values, crossing: Values, out: Values) -> None: ...
+def most_among_ties(decider: Decider, payoffs: Values, crossing: Values, out: Values) -> None: ...
+def trace(
+    decider: Decider, payoffs: Values, crossing: Values, worth: Values, reach: Values, met: Values, product: Values
+) -> None: ...
+def losses(
+    decider: Decider, judge: ForTheMean, reach: Values, by_turn: Values, by_keep: Values, by_box: Values
+) -> None: ...
