@@ -37,6 +37,10 @@ cdef inline int transition(Layout layout, const outcome_t *outcome, Py_ssize_t f
     return outcome.points + layout.bonus * lead(layout, outcome, free, chip, lane, to)
 
 
+cdef void pay(Turn turn, Layout layout, Py_ssize_t free, int chip, const double *pays, double crossing,
+              const double *values, int criterion) noexcept nogil
+
+
 cdef class Decider:
     cdef readonly Turn turn
     cdef readonly Layout layout
