@@ -1,5 +1,6 @@
 """The kernel that decides by lists of rules, on lists that nobody would write, judged by the plainest Python."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,19 +71,23 @@ def test_the_first_rule_that_matches_decides(name: str) -> None:
     """On every scorecard, in every lane, the decisions are those of the first rules that match; forced jokers too."""
     rules = parse_rules(SMALL[name], source="test")
     anchors, turn = Anchors(rules), Turn(compile_moves(rules))
-    lists = random_lists(rules, seed=1)
+    lists = random_lists(rules, seed=2)
     decider = by_rules(turn, anchors, lists)
     assert decider.value is None
     n_won = 0
     for free, chip in np.argwhere(anchors.place >= 0).tolist():
         if not free:
             continue
-        found = decider.decisions(free, chip)
+        found = decider.decisions(free, bool(chip))
         for lane in range(anchors.n_lanes[free]):
             expected = expected_decisions(rules, lists, free, bool(chip), lane)
             assert np.array_equal(found[:, :, lane], expected), (free, chip, lane)
         n_won += int((found[2] != found[2, :, :1]).any())
-    assert n_won > 0 or name == "two-sixes"
+    assert n_won > 0 or name == "two-sixes"  # where nothing reaches the bonus
+
+
+def options(scored: dict[reference.Roll, float], roll: reference.Roll) -> list[reference.Row]:
+    return [(scored[roll],)]
 
 
 @pytest.mark.parametrize("name", ["free", "forced"])
@@ -110,9 +115,7 @@ def test_keeps_are_the_best_for_the_boxes(name: str) -> None:
                 outcome = next(turn.moves.outcomes[o] for o in able if turn.moves.outcomes[o].category == category)
                 to, points = anchors.after(anchor, outcome)
                 scored[roll] = points + value[anchors.index(to)]
-            assert value[place] == pytest.approx(
-                reference.best_turn(lambda roll, scored=scored: [(scored[roll],)])[0], rel=1e-13
-            )
+            assert value[place] == pytest.approx(reference.best_turn(partial(options, scored))[0], rel=1e-13)
 
 
 def test_instruction_sets_agree_to_the_bit() -> None:

@@ -61,8 +61,7 @@ def equal(n: int, met: Callable[[Seen, int], bool], low: bool = False, exactly: 
 def named(wanted: list[Roll], met: Callable[[Seen], bool] = lambda _: True) -> KeepRule:
     def keep(seen: Seen) -> Roll | None:
         for faces in wanted:
-            rest = list(seen.roll)
-            if met(seen) and all(face in rest and (rest.remove(face) or True) for face in faces):
+            if met(seen) and all(seen.roll.count(face) >= faces.count(face) for face in faces):
                 return faces
         return None
 
@@ -82,7 +81,7 @@ def joker(seen: Seen, face: int) -> bool:
     return "five" not in seen.free and not seen.own(face) and seen.rules.joker != "none"
 
 
-RUNS4 = [(3, 4, 5, 6), (2, 3, 4, 5), (1, 2, 3, 4)]
+RUNS4: list[Roll] = [(3, 4, 5, 6), (2, 3, 4, 5), (1, 2, 3, 4)]
 KEEPS: dict[str, KeepRule] = {
     "five of a kind if five free or five scored": equal(5, lambda s, _: "five" in s.free or s.chip),
     "five of a kind if joker applies": equal(5, joker),
@@ -172,6 +171,7 @@ class Judge:
         self.worth: dict[reference.Anchor, float] = {}
 
     def from_anchor(self, free: int, upper: int, chip: bool) -> float:
+        """The mean of the rest of the score from here on."""
         if (free, upper, chip) not in self.worth:
             self.worth[free, upper, chip] = self._turn(free, upper, chip) if free else 0.0
         return self.worth[free, upper, chip]
@@ -227,7 +227,7 @@ def test_rules_mean_what_they_say(name: str, seed: int) -> None:
     keeping = None if seed % 3 == 2 else rng.sample(sorted(KEEPS), 9)
     table |= {"rolls": "optimal"} if keeping is None else {"keep": keeping}
     worth, anchors = worth_of(RuleList.parse(table, "test", rules), rules)
-    functions = keeping and [KEEPS[text] for text in keeping]
+    functions = None if keeping is None else [KEEPS[said] for said in keeping]
     judged = Judge(rules, functions, [SCORES[name][text] for text in scoring], order)
     judged.from_anchor(rules.all_free, 0, False)
     assert len(judged.worth) > 40

@@ -66,13 +66,13 @@ def read_keep(words: Words, game: GameWords) -> list[KeepPart]:
     parts = []
     for face in order if conditions.uses_face else [0]:
         keep = np.array([_first_keep(options(roll, order), face) for roll in ROLLS], np.uint16)
-        applies = [condition(face, rolls_left) for rolls_left in (2, 1)]
+        first_time, second_time = condition(face, 2), condition(face, 1)
         never = np.full_like(keep, NO_KEEP)
-        if np.array_equal(*applies):
-            parts.append(KeepPart(np.stack([keep, keep]), applies[0]))
+        if np.array_equal(first_time, second_time):
+            parts.append(KeepPart(np.stack([keep, keep]), first_time))
         else:
-            parts.append(KeepPart(np.stack([keep, never]), applies[0]))
-            parts.append(KeepPart(np.stack([never, keep]), applies[1]))
+            parts.append(KeepPart(np.stack([keep, never]), first_time))
+            parts.append(KeepPart(np.stack([never, keep]), second_time))
     return parts
 
 
@@ -186,7 +186,7 @@ def _scoring(words: Words, game: GameWords) -> Options:
     category = game.rules.categories[game.box(words)]
 
     def options(roll: Keep, _: Sequence[int]) -> Iterator[tuple[int, Keep]]:
-        if QUANTITIES[quantity or "exactly"](np.int64(category.score(roll)), points):
+        if QUANTITIES[quantity or "exactly"](np.array([category.score(roll)]), points)[0]:
             yield 0, roll
 
     return options

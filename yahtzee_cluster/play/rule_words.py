@@ -51,7 +51,7 @@ class Words:
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
-        self._words = re.findall(r"'[^']*'|[(),]|[^\s(),']+|'", text)
+        self._words: list[str] = re.findall(r"'[^']*'|[(),]|[^\s(),']+|'", text)
         self._at = 0
 
     @property
@@ -138,7 +138,8 @@ class GameWords:
 
     def count_free(self, boxes: int) -> NDArray[np.int64]:
         """[free, chip]: how many of a set of boxes are free."""
-        return np.bitwise_count(self.free & boxes).astype(np.int64)
+        count: NDArray[np.int64] = np.bitwise_count(self.free & boxes).astype(np.int64)
+        return count
 
 
 class Conditions:
