@@ -11,6 +11,7 @@ from small_games import SMALL
 
 from yahtzee_cluster.analysis.statistics import Currencies
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.fields import read_toml
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.moves import compile_moves
@@ -18,7 +19,7 @@ from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.game.rules import Anchor, Play, Rules
 from yahtzee_cluster.kernels import uppers
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.play.rule_lists import RuleList
+from yahtzee_cluster.play.rule_lists import FIELDS, RuleList
 
 Roll = tuple[int, ...]
 
@@ -320,3 +321,25 @@ def test_number_of_rules_and_words() -> None:
     assert parsed().n_parameters == 2
     assert parsed().words == "play by a list of 2 rules"
     assert parsed(keep=None, rolls="optimal").words == "boxes by a list of 1 rule"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("name", "n_rules", "mean"),
+    [
+        ("glenn-rules", 26, "226.0457"),
+        ("yahtzee-bonus", 4, "165.0190"),
+        ("boxes-by-rules", 16, "247.0329"),
+        ("all-by-rules", 21, "235.8303"),
+    ],
+)
+def test_lists_that_come_with_the_program(name: str, n_rules: int, mean: str) -> None:
+    """Each has the mean that is said of it, and no rule that never decides."""
+    rules = load_rules("yahtzee")
+    path = f"strategies/{name}.toml"
+    table = {key: value for key, value in read_toml(path).items() if key in FIELDS}
+    strategy = RuleList.parse(table, path, rules)
+    assert strategy.n_parameters == n_rules
+    assert strategy.warnings() == []
+    worth, anchors = worth_of(strategy, rules)
+    assert f"{worth[anchors.index(Anchor(rules.all_free, 0))]:.4f}" == mean
