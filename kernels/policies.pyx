@@ -107,8 +107,8 @@ cdef _payoffs(Decider decider, payoffs, crossing):
     return payoffs, check("crossing", crossing, np.float64, (len(payoffs),))
 
 
-cdef void _paid(Turn turn, Layout layout, Py_ssize_t free, int chip, const double *pays, double crossing,
-                const double *values, int criterion) noexcept nogil:
+cdef void pay(Turn turn, Layout layout, Py_ssize_t free, int chip, const double *pays, double crossing,
+              const double *values, int criterion) noexcept nogil:
     """Set the source of every outcome of a free category, for one currency."""
     cdef outcome_t *outcome
     cdef const double *row
@@ -167,7 +167,7 @@ cdef _play_on(Decider decider, payoffs, crossing, out, bint among_ties):
                         decider.decide(free, chip)
                     turn.criteria.n = criterion + 1
                     for q in range(pays.shape[0]):
-                        _paid(turn, layout, free, chip, &pays[q, 0], crossing_pays[q], &values[q, 0], criterion)
+                        pay(turn, layout, free, chip, &pays[q, 0], crossing_pays[q], &values[q, 0], criterion)
                         outs[criterion] = &values[q, layout.place[free, chip]]
                         if among_ties:
                             turn.run.best(&turn.program, &turn.criteria, &turn.scratch, n_lanes, outs)

@@ -97,6 +97,10 @@ typedef struct {
     /* The value of given decisions, of each lane or of one lane for all; by every criterion. */
     void (*follow)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t n,
                    const uint16_t *decisions, ptrdiff_t n_decided, double *const *out);
+    /* The value, by the first criterion, of the best keeps where the categories are given, as in `follow`; unless `out`
+     * is NULL. Otherwise the keeps are added to the decisions, ties going to the greatest. */
+    void (*keep_for)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t n,
+                     uint16_t *decisions, double *out);
     /* The distribution over outcomes under given decisions, times the weight of each lane, [outcome][lane]; unless
      * `rolls` is NULL, also the distribution over rolls before each decision, [stage][roll][lane]. */
     void (*spread)(const yc_program *, const yc_moves *, const double *weights, yc_scratch *, ptrdiff_t n,

@@ -63,6 +63,8 @@ cdef extern from "turn.h" nogil:
                        uint16_t *) noexcept nogil
         void (*follow)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t,
                        const uint16_t *, ptrdiff_t, double *const *) noexcept nogil
+        void (*keep_for)(const yc_program *, const yc_moves *, const yc_criteria *, yc_scratch *, ptrdiff_t, uint16_t *,
+                         double *) noexcept nogil
         void (*spread)(const yc_program *, const yc_moves *, const double *, yc_scratch *, ptrdiff_t,
                        const uint16_t *, ptrdiff_t, double *, double *) noexcept nogil
         void (*heuristic)(const yc_program *, const yc_moves *, const yc_criteria *, const yc_heuristic *, yc_scratch *,

@@ -338,6 +338,27 @@ static void YC(follow)(const yc_program *program, const yc_moves *moves, const y
     }
 }
 
+static void YC(keep_for)(const yc_program *program, const yc_moves *moves, const yc_criteria *criteria,
+                         yc_scratch *scratch, ptrdiff_t n, uint16_t *decided, double *out)
+{
+    vec *v = (vec *)scratch->value[0], *names = (vec *)scratch->value[1];
+    for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
+        YC(decisions) decisions = {decided, n, lane, n - lane < WIDTH ? n - lane : WIDTH};
+        YC(stage)(program, criteria->sources[0], lane, (vec *)scratch->slots[0]);
+        YC(score_as)(program, moves, &decisions, (const vec *)scratch->slots[0], v);
+        for (int stage = 1; stage >= 0; stage--) {
+            YC(means)(v);
+            if (!out)
+                YC(name_keeps)(names);
+            YC(reroll)(out ? 1 : 2, scratch);
+            if (!out)
+                YC(write_decisions)(names, decided + stage * YC_ROLLS * n + lane, n, decisions.lanes, 1.0);
+        }
+        if (out)
+            YC(put)(out + lane, YC(expectation)(v), decisions.lanes);
+    }
+}
+
 static void YC(heuristic)(const yc_program *program, const yc_moves *moves, const yc_criteria *criteria,
                           const yc_heuristic *heuristic, yc_scratch *scratch, ptrdiff_t first, ptrdiff_t n,
                           double *out, uint16_t *decided)
@@ -467,8 +488,8 @@ static int YC(runs_here)(void)
 #define TEXT(name) #name
 #define NAME_OF(isa) TEXT(isa)
 static const yc_isa YC(isa) = {
-    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(worst), YC(keep_values), YC(choose), YC(follow), YC(spread),
-    YC(heuristic), YC(pour), YC(most), YC(rerolls),
+    NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(worst), YC(keep_values), YC(choose), YC(follow), YC(keep_for),
+    YC(spread), YC(heuristic), YC(pour), YC(most), YC(rerolls),
 };
 
 #undef TEXT
