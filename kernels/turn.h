@@ -105,6 +105,9 @@ typedef struct {
      * value. Unless `decided` is NULL, also its decisions, as `choose` writes them; `out` may be NULL as well. */
     void (*heuristic)(const yc_program *, const yc_moves *, const yc_criteria *, const yc_heuristic *, yc_scratch *,
                       ptrdiff_t first, ptrdiff_t n, double *out, uint16_t *decided);
+    /* The value, by the second criterion, of the decisions that `choose` makes by the first alone; n lanes from `first`
+     * on. */
+    void (*carry)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t first, ptrdiff_t n, double *out);
     /* The value of the best outcome of any roll, by the first criterion. */
     void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *out);
     /* Only the two rerolls, on whatever the work space holds: a lower bound for benchmarks. */
