@@ -164,10 +164,11 @@ def _shares_inside(size: int, value: Where) -> Iterator[str]:
             yield f"{child} = ADD({child}, share);"
 
 
-def maxima(criteria: int) -> tuple[Starts, list[str]]:
+def maxima(criteria: int, carries: bool = False) -> tuple[Starts, list[str]]:
     """The maximum over a keep and all its sub-multisets, smallest keeps first.
 
     With several criteria, each is maximised over the candidates that tie for the best in all criteria before it.
+    With `carries`, the second is only written: the name of a keep; and the third is the value of the keep of that name.
     """
     tables: Starts = {}
     lines = [f"vec bar, {', '.join(f'best{criterion}' for criterion in range(criteria))};"] if criteria > 1 else []
@@ -180,17 +181,19 @@ def maxima(criteria: int) -> tuple[Starts, list[str]]:
                 if len(block) == size and len(set(block)) == n_faces
             ]
             tables[name] = starts
-            lines += over_blocks(name, starts, partial(_maxima_inside, size, n_faces), criteria)
+            lines += over_blocks(name, starts, partial(_maxima_inside, size, n_faces, carries), criteria)
     return tables, lines
 
 
-def _maxima_inside(size: int, n_faces: int, *values: Where) -> Iterator[str]:
+def _maxima_inside(size: int, n_faces: int, carries: bool, *values: Where) -> Iterator[str]:
     for inside in insides(size):
         here = POSITION[inside]
         places = [(-1, here)]
         places += [(-1, POSITION[dice.without_die(inside, face)]) for face in sorted(set(inside))]
         places += [(n, here) for n in range(n_faces)]
-        if len(values) > 1:
+        if carries:
+            yield from _choice_of_value(places, *values)
+        elif len(values) > 1:
             yield from _choice(places, values)
         elif len(places) > 1:
             yield f"{values[0](*places[0])} = {chain('MAX', [values[0](*place) for place in places])};"
@@ -213,6 +216,22 @@ def _choice(places: list[tuple[int, int]], values: tuple[Where, ...]) -> Iterato
     yield " ".join(f"{value(*places[0])} = best{criterion};" for criterion, value in enumerate(values))
 
 
+def _choice_of_value(places: list[tuple[int, int]], worth: Where, name: Where, value: Where) -> Iterator[str]:
+    """The greatest name among ties for the best worth, and the value that belongs to it.
+
+    The name of the keep itself comes from a table.
+    """
+    here, *below = places
+    yield f"best0 = {chain('MAX', [worth(*place) for place in places])}; bar = BAR(best0);"
+    yield f"best1 = MAX_WHERE(LEAST, {worth(*here)}, bar, SET1(name_of[start[0] + {here[1]}]));"
+    for place in below:
+        yield f"best1 = MAX_WHERE(best1, {worth(*place)}, bar, {name(*place)});"
+    yield f"best2 = {value(*here)};"
+    for place in below:
+        yield f"best2 = IF_EQUAL({name(*place)}, best1, {value(*place)}, best2);"
+    yield f"{worth(*here)} = best0; {name(*here)} = best1; {value(*here)} = best2;"
+
+
 def expectation() -> Iterator[str]:
     """The mean over the 7776 throws of all dice; the values of equally likely rolls are added first."""
     by_ways: dict[int, list[str]] = {}
@@ -228,6 +247,12 @@ def function(name: str, arguments: str, body: Iterator[str] | list[str], result:
     return f"static NOINLINE {result} YC({name})({arguments})\n{{\n{lines}\n}}\n"
 
 
+def names() -> list[float]:
+    """The index of each keep, in the order of their vectors."""
+    by_place = {place_of(keep): float(index) for index, keep in enumerate(dice.KEEPS)}
+    return [by_place[place] for place in range(len(by_place))]
+
+
 def header() -> str:
     """The text of `lattice.h`."""
     bodies = {"means": list(means()), "shares": list(shares())}
@@ -237,6 +262,7 @@ def header() -> str:
         name = f"maxima{criteria}"
         below, bodies[name] = maxima(criteria)
         vectors[name] = ", ".join(f"vec *restrict v{criterion}" for criterion in range(criteria))
+    bodies["carried"], vectors["carried"] = maxima(3, carries=True)[1], vectors["maxima3"]
     loops = "\n".join(line for lines in bodies.values() for line in lines)
     tables = [table(name, starts) for name, starts in (ABOVE | below).items() if f"{name}[i]" in loops]
     return "\n".join(
@@ -244,6 +270,7 @@ def header() -> str:
             "/* Written by kernels/lattice.py; included by turn.c for the tables, then for each instruction set. */",
             "#ifndef YC",
             f"static const uint16_t place_of[] = {{{', '.join(str(place_of(keep)) for keep in dice.KEEPS)}}};",
+            f"static const double name_of[] = {{{', '.join(map(str, names()))}}};",
             f"static const double chance_of[] = {{{', '.join(f'{ways}.0 / {N_THROWS}' for ways in dice.ROLL_WAYS)}}};",
             *tables,
             "#else",

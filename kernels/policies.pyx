@@ -129,6 +129,36 @@ def worth(Decider decider not None, payoffs, crossing, out):
     _play_on(decider, payoffs, crossing, out, False)
 
 
+def mean(ByWorth decider not None, payoffs, double crossing, out):
+    """Compute the expected payoff of the rest of the game in one currency, [place]: `worth` in a single pass.
+
+    Lanes of totals below 0 are left out, and get 0.
+    """
+    cdef Turn turn = decider.turn
+    cdef Layout layout = decider.layout
+    cdef const double[::1] pays = check("payoffs", payoffs, np.float64, (turn.n_outcomes,))
+    cdef double[::1] values = check_output("out", out, (layout.n_places,))
+    cdef Py_ssize_t free, first
+    cdef int chip
+    values[:] = 0.0
+    turn.begin()
+    try:
+        with nogil:
+            for free in range(1, turn.all_free + 1):
+                if free % SETS_BETWEEN_SIGNALS == 0:
+                    with gil:
+                        PyErr_CheckSignals()
+                first = layout.first[free]
+                for chip in range(2):
+                    if layout.place[free, chip] >= 0:
+                        decider.look_up(free, chip)
+                        pay(turn, layout, free, chip, &pays[0], crossing, &values[0], 1)
+                        turn.run.carry(&turn.program, &turn.criteria, &turn.scratch, first,
+                                       layout.n_lanes[free] - first, &values[layout.place[free, chip] + first])
+    finally:
+        turn.end()
+
+
 def most_among_ties(Decider decider not None, payoffs, crossing, out):
     """Compute the highest expected payoff in each currency under any policy with the highest mean: [currency, place].
 

@@ -151,6 +151,9 @@ void yc_prepare(const yc_moves *moves, unsigned free, int chip, int merge_zeros,
 #define ABS _mm512_abs_pd
 #define MAX_WHERE(kept, value, bar, other) \
     _mm512_mask_max_pd(kept, _mm512_cmp_pd_mask(value, bar, _CMP_GE_OQ), kept, other)
+#define IF_NOT_BELOW(value, bar, then, other) \
+    _mm512_mask_mov_pd(other, _mm512_cmp_pd_mask(value, bar, _CMP_GE_OQ), then)
+#define IF_EQUAL(a, b, then, other) _mm512_mask_mov_pd(other, _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ), then)
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512dq"))), apply_to = function)
 #else
@@ -178,6 +181,8 @@ void yc_prepare(const yc_moves *moves, unsigned free, int chip, int merge_zeros,
 #define ABS(x) _mm256_andnot_pd(_mm256_set1_pd(-0.0), x)
 #define MAX_WHERE(kept, value, bar, other) \
     _mm256_max_pd(kept, _mm256_blendv_pd(LEAST, other, _mm256_cmp_pd(value, bar, _CMP_GE_OQ)))
+#define IF_NOT_BELOW(value, bar, then, other) _mm256_blendv_pd(other, then, _mm256_cmp_pd(value, bar, _CMP_GE_OQ))
+#define IF_EQUAL(a, b, then, other) _mm256_blendv_pd(other, then, _mm256_cmp_pd(a, b, _CMP_EQ_OQ))
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #else
@@ -204,6 +209,12 @@ void yc_prepare(const yc_moves *moves, unsigned free, int chip, int merge_zeros,
 #define MAX _mm_max_pd
 #define ABS(x) _mm_andnot_pd(_mm_set1_pd(-0.0), x)
 #define MAX_WHERE(kept, value, bar, other) YC(max_where)(kept, _mm_cmpge_pd(value, bar), other)
+#define IF_NOT_BELOW(value, bar, then, other) YC(pick)(_mm_cmpge_pd(value, bar), then, other)
+#define IF_EQUAL(a, b, then, other) YC(pick)(_mm_cmpeq_pd(a, b), then, other)
+static inline __m128d sse2_pick(__m128d mask, __m128d then, __m128d other)
+{
+    return _mm_or_pd(_mm_and_pd(mask, then), _mm_andnot_pd(mask, other));
+}
 static inline __m128d sse2_max_where(__m128d kept, __m128d mask, __m128d other)
 {
     __m128d least = _mm_andnot_pd(mask, _mm_set1_pd(-INFINITY));
@@ -225,6 +236,8 @@ static inline __m128d sse2_max_where(__m128d kept, __m128d mask, __m128d other)
 #define MAX(a, b) portable_max(a, b)
 #define ABS(x) fabs(x)
 #define MAX_WHERE(kept, value, bar, other) ((value) >= (bar) ? portable_max(kept, other) : (kept))
+#define IF_NOT_BELOW(value, bar, then, other) ((value) >= (bar) ? (then) : (other))
+#define IF_EQUAL(a, b, then, other) ((a) == (b) ? (then) : (other))
 static inline double portable_max(double a, double b)
 {
     return a > b ? a : b;

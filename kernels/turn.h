@@ -111,6 +111,9 @@ typedef struct {
                       ptrdiff_t first, ptrdiff_t n, double *out, uint16_t *decided);
     /* Add a share of a row to another row of the same length. */
     void (*pour)(const double *row, double share, ptrdiff_t n, double *out);
+    /* The value, by the second criterion, of the decisions that `choose` makes by the first alone; n lanes from `first`
+     * on. */
+    void (*carry)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t first, ptrdiff_t n, double *out);
     /* The value of the best outcome of any roll, by the first criterion. */
     void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t n, double *out);
     /* Only the two rerolls, on whatever the work space holds: a lower bound for benchmarks. */

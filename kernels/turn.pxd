@@ -70,6 +70,8 @@ cdef extern from "turn.h" nogil:
         void (*heuristic)(const yc_program *, const yc_moves *, const yc_criteria *, const yc_heuristic *, yc_scratch *,
                           ptrdiff_t, ptrdiff_t, double *, uint16_t *) noexcept nogil
         void (*pour)(const double *, double, ptrdiff_t, double *) noexcept nogil
+        void (*carry)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, ptrdiff_t,
+                      double *) noexcept nogil
         void (*most)(const yc_program *, const yc_criteria *, yc_scratch *, ptrdiff_t, double *) noexcept nogil
         void (*rerolls)(yc_scratch *, int) noexcept nogil
 

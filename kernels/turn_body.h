@@ -273,6 +273,67 @@ static void YC(choose)(const yc_program *program, const yc_moves *moves, const y
     }
 }
 
+/* The best worth of the slots of a roll, and the value of the first slot that ties for it. */
+static inline ALWAYS_INLINE const uint16_t *YC(carry_rolls)(int n, int size, const uint16_t *slot,
+                                                            const uint16_t *target, double *const *slots,
+                                                            double *const *v)
+{
+    for (int roll = 0; roll < n; roll++, slot += size) {
+        vec best = AT(slots[0], slot[0]), value = AT(slots[1], slot[size - 1]), bar;
+        for (int i = 1; i < size; i++)
+            best = MAX(best, AT(slots[0], slot[i]));
+        bar = BAR(best);
+        for (int i = size - 2; i >= 0; i--)
+            value = IF_NOT_BELOW(AT(slots[0], slot[i]), bar, AT(slots[1], slot[i]), value);
+        AT(v[0], target[roll]) = best;
+        AT(v[2], target[roll]) = value;
+    }
+    return slot;
+}
+
+static NOINLINE void YC(carry_score)(const yc_program *program, double *const *slots, double *const *v)
+{
+    const uint16_t *slot = program->slots, *target = program->target;
+    CHECK(program->n_zeros == 0);
+    for (int run = 0; run < program->n_runs; run++) {
+        int n = program->runs[run].n_rolls, size = program->runs[run].n_slots;
+        switch (size) {
+#define CARRY(size) slot = YC(carry_rolls)(n, size, slot, target, slots, v)
+        case 1: CARRY(1); break;
+        case 2: CARRY(2); break;
+        case 3: CARRY(3); break;
+        case 4: CARRY(4); break;
+        case 5: CARRY(5); break;
+        case 6: CARRY(6); break;
+        case 7: CARRY(7); break;
+        case 8: CARRY(8); break;
+        case 9: CARRY(9); break;
+        case 10: CARRY(10); break;
+        default: CARRY(size);
+#undef CARRY
+        }
+        target += n;
+    }
+}
+
+/* Decides as `choose` by the first criterion, and carries along what this brings by the second. */
+static void YC(carry)(const yc_program *program, const yc_criteria *criteria, yc_scratch *scratch, ptrdiff_t first,
+                      ptrdiff_t n, double *out)
+{
+    vec *worths = (vec *)scratch->value[0], *names = (vec *)scratch->value[1], *values = (vec *)scratch->value[2];
+    for (ptrdiff_t lane = 0; lane < n; lane += WIDTH) {
+        for (int c = 0; c < 2; c++)
+            YC(stage)(program, criteria->sources[c], first + lane, (vec *)scratch->slots[c]);
+        YC(carry_score)(program, scratch->slots, scratch->value);
+        for (int reroll = 0; reroll < 2; reroll++) {
+            YC(means)(worths);
+            YC(means)(values);
+            YC(carried)(worths, names, values);
+        }
+        YC(put)(out + lane, YC(expectation)(values), n - lane);
+    }
+}
+
 /* Decisions for lanes from `lane` on. Lanes beyond the last one copy it, so that every lane has a legal decision. */
 typedef struct {
     const uint16_t *all;
@@ -489,7 +550,7 @@ static int YC(runs_here)(void)
 #define NAME_OF(isa) TEXT(isa)
 static const yc_isa YC(isa) = {
     NAME_OF(ISA), WIDTH, YC(runs_here), YC(best), YC(worst), YC(keep_values), YC(choose), YC(follow), YC(keep_for),
-    YC(spread), YC(heuristic), YC(pour), YC(most), YC(rerolls),
+    YC(spread), YC(heuristic), YC(pour), YC(carry), YC(most), YC(rerolls),
 };
 
 #undef TEXT
@@ -510,3 +571,5 @@ static const yc_isa YC(isa) = {
 #undef MAX
 #undef ABS
 #undef MAX_WHERE
+#undef IF_NOT_BELOW
+#undef IF_EQUAL

@@ -8,6 +8,7 @@ from yahtzee_cluster.kernels.turn cimport Turn, outcome_t
 cdef class Layout:
     cdef const int64_t[:, ::1] place
     cdef const int32_t[::1] n_lanes
+    cdef const int32_t[::1] first
     cdef const int32_t[::1] most_gained
     cdef Py_ssize_t n_places
     cdef int bonus

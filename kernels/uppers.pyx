@@ -39,6 +39,11 @@ cdef class Layout:
                 raise KernelArgumentError("place: expected a scorecard with chip wherever a play leads to one")
         self.place = place
         self.n_lanes = n_lanes
+        # The first lane of a total that is not negative, where the bonus can be neither won nor out of reach yet.
+        reserve = check("reserve", anchors.reserve, np.int32, (n_sets,))
+        undecided = reserve[n_sets - 1] - reserve < anchors.threshold
+        lanes = np.clip(reserve - anchors.threshold + 1, 0, n_lanes - 1)
+        self.first = np.where(undecided, lanes, 0).astype(np.int32)
         self.most_gained = check("most_gained", anchors.most_gained, np.int32, (n_categories,)).copy()
         self.n_places = anchors.n_places
         self.bonus = anchors.bonus
