@@ -128,7 +128,7 @@ class Slowly(Settings):
 
 def test_making_the_problem_belongs_to_the_start(tmp_path: Path) -> None:
     """What the master takes to make the problem is part of the forecast."""
-    problem = Tours(8)
+    problem = Tours()
     quick, slow = (
         costs_of(kind(store=str(tmp_path), solved=problem), problem, anew=True).costs for kind in (Settings, Slowly)
     )
