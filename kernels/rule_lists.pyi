@@ -2,8 +2,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.game.anchors import Anchors
-from yahtzee_cluster.kernels.turn import Turn, Values
 from yahtzee_cluster.kernels.policies import Decider
+from yahtzee_cluster.kernels.turn import Turn, Values
 
 NO_KEEP: int
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import yahtzee_cluster
-from yahtzee_cluster.game.rule_files import parse_rules, preset_names
+from yahtzee_cluster.fields import parse_toml
+from yahtzee_cluster.game.rule_files import parse_rules
+from yahtzee_cluster.play.strategy_files import strategy_of, preset_names
 from yahtzee_cluster.storage.header import FORMAT
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -103,9 +105,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pages_with(lambda page: fenced(page, "toml"), at_least=1)
 def test_rule_files_are_read(page: Path) -> None:
-    """Every TOML block is a complete rule set."""
+    """Every TOML block is a complete rule set, or a complete strategy."""
     for text in fenced(page, "toml"):
-        assert parse_rules(text, source=page.name).categories
+        if "\nkind = " in text:
+            assert strategy_of(parse_toml(text, page.name), page.name).name == "mine"
+        else:
+            assert parse_rules(text, source=page.name).categories
 
 
 EXAMPLES = """

@@ -26,7 +26,8 @@ from yahtzee_cluster.play.duel import DEVIATIONS, Standing, duel, simulated_duel
 from yahtzee_cluster.play.monte_carlo import final_scores
 from yahtzee_cluster.play.policies import ForTheMean
 from yahtzee_cluster.play.several_players import ForTheChance
-from yahtzee_cluster.play.strategies import BestChance, BestMean, OfTable, Perfect, Strategy, parse_strategy
+from yahtzee_cluster.play.strategies import BestChance, BestMean, OfTable, Perfect, parse_strategy
+from yahtzee_cluster.play.strategy import Strategy
 from yahtzee_cluster.tables import open_table
 
 SIGMAS = 4.5

@@ -57,10 +57,13 @@ class Evaluation:
 def mean_of(decider: policies.Decider, expected: ExpectedTable) -> float:
     """The mean of the final score of a strategy that decides by the anchor alone, and nothing else."""
     currencies = Currencies.of(decider.turn.moves, expected.anchors.bonus)
-    values = np.empty((1, expected.anchors.n_places))
-    points, crossing = currencies.payoffs.sum(axis=0, keepdims=True), currencies.crossing.sum(keepdims=True)
-    policies.worth(decider, points, crossing, values)
-    return float(values[0, expected.start])
+    values = np.empty(expected.anchors.n_places)
+    points, crossing = currencies.payoffs.sum(axis=0), currencies.crossing.sum()
+    if isinstance(decider, policies.ByWorth):
+        policies.mean(decider, points, float(crossing), values)
+    else:
+        policies.worth(decider, points[None], crossing[None], values[None])
+    return float(values[expected.start])
 
 
 def evaluate(expected: ExpectedTable, decider_of: DeciderOf, words: str, threads: int | None = None) -> Evaluation:

@@ -11,7 +11,8 @@ from yahtzee_cluster.commands.shared import add_json, count
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.play.duel import Standing, duel, simulated_duel
-from yahtzee_cluster.play.strategies import Strategy, parse_strategy
+from yahtzee_cluster.play.strategies import parse_strategy
+from yahtzee_cluster.play.strategy import Strategy
 
 GAMES = 100_000
 """The default number of simulated games."""

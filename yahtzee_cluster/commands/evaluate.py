@@ -51,6 +51,8 @@ def run(options: argparse.Namespace) -> str:
     strategy = parse_strategy(options.strategy)
     rules = common_rules([strategy], None if options.rules is None else load_rules(options.rules))
     goal = None if options.goal is None else parse_goal(options.goal)
+    if goal:
+        goal.worths(1, lambda _: np.ones(1))  # raises before anything is played, where a goal has none
     by_anchor = strategy if isinstance(strategy, ByAnchorAlone) else None
     if options.mean:
         if goal or not by_anchor:

@@ -34,13 +34,13 @@ def run(options: argparse.Namespace) -> str:
     for one in found:
         published = "" if one.published is None else f"{one.published:g}"
         exact = "" if one.recorded is None else f"{one.recorded:.4f}"
-        lines.append(f"{one.name:26}{one.game.name:13}{one.n_parameters:>10} {published:>10} {exact:>11}  {one.about}")
+        lines.append(f"{one.title:26}{one.game.name:13}{one.n_parameters:>10} {published:>10} {exact:>11}  {one.about}")
     return "\n".join(lines)
 
 
 def _facts(one: Described) -> dict[str, object]:
     return {
-        "name": one.name,
+        "name": one.title,
         "game": one.game.name,
         "parameters": one.n_parameters,
         "about": one.about,

@@ -13,7 +13,8 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.play.monte_carlo import Integers, final_scores
-from yahtzee_cluster.play.strategies import Perfect, Strategy, common_rules
+from yahtzee_cluster.play.strategies import Perfect, common_rules
+from yahtzee_cluster.play.strategy import Strategy
 from yahtzee_cluster.progress import stage
 
 MOST_PLAYERS = 16

@@ -9,8 +9,8 @@ from yahtzee_cluster.analysis.forward import Played, play_by_anchor
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.policies import Decider
+from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.play.monte_carlo import Seat
 from yahtzee_cluster.play.policies import ByAnchor

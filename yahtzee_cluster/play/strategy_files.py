@@ -10,8 +10,8 @@ from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.fields import check_name_or_file, read_toml
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.kernels.policies import Decider
+from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.strategy import ByAnchorAlone
@@ -28,7 +28,7 @@ NUMBERS = "published", "mean"
 class Described(ByAnchorAlone):
     """A strategy of a file, with what the file says of it."""
 
-    name: str  # type: ignore[misc]
+    title: str
     about: str
     source: str
     game: Rules
@@ -41,7 +41,7 @@ class Described(ByAnchorAlone):
     @property
     def words(self) -> str:  # type: ignore[override]
         """The name."""
-        return self.name
+        return self.title
 
     @property
     def rules(self) -> Rules:
@@ -93,7 +93,7 @@ def strategy_of(table: dict[str, Any], source: str) -> Described:
         raise FileError(source, f"kind: no kind {shown(header['kind'])}; {suggestion(header['kind'], [*KINDS])}")
     rules = load_rules(header["game"])
     return Described(
-        name=header["name"],
+        title=header["name"],
         about=header["about"] or "",
         source=header["source"] or "",
         game=rules,

@@ -1,0 +1,62 @@
+"""`yahtzee-cluster evaluate`: strategies, evaluated exactly."""
+
+import json
+from pathlib import Path
+
+import pytest
+from launch import command
+
+WORTH = """
+name = "tens"
+kind = "worth"
+game = "yaht"
+[worth.boxes]
+"""
+
+
+@pytest.mark.whole
+def test_all_that_is_known_of_greedy_play() -> None:
+    """Mean, deviation and losses agree with each other, with the list of strategies, and with other verbs."""
+    told = json.loads(command("evaluate", "greedy", "--goal", "reach:250", "--json").stdout)
+    assert {"mean", "std", "best", "loss", "names", "means", "variances", "by_turn", "habits", "p"} <= {*told}
+    assert f"{told['mean']:.6f}" == "217.377254"
+    assert told["best"] - told["mean"] == pytest.approx(told["loss"])
+    assert sum(map(sum, told["by_turn"])) == pytest.approx(told["loss"], rel=1e-9)
+    assert sum(told["means"]) == pytest.approx(told["mean"], rel=1e-12)
+    assert sum(map(sum, told["covariances"])) == pytest.approx(told["std"] ** 2, rel=1e-9)
+    assert told["value"] == pytest.approx(told["p"][250], rel=1e-9)
+    assert told["published"] == 218.54
+    assert [habit["loss"] for habit in told["habits"]] == sorted((one["loss"] for one in told["habits"]), reverse=True)
+    assert len(told["habits"]) == 10
+    lines = command("evaluate", "greedy", "--mean").stdout
+    assert lines == f"{told['mean']:.6f}\n"
+
+
+def test_in_words(tmp_path: Path) -> None:
+    """At a terminal: figures, boxes, percentiles, losses by turn, and habits."""
+    boxes = command("rules", "yaht", "--json").stdout
+    names = [box["name"] for box in json.loads(boxes)["category"]] if boxes.startswith("{") else []
+    mine = tmp_path / "tens.toml"
+    mine.write_text(WORTH + "".join(f'"{name}" = 10\n' for name in names))
+    result = command("evaluate", mine)
+    assert result.returncode == 0, result.stderr
+    for part in ("strategy    tens", "parameters  13", "percentile", "points lost in a game", "costliest habits:"):
+        assert part in result.stdout
+
+
+def test_other_strategies() -> None:
+    """What plays for a goal is evaluated too, without losses; what looks at opponents is refused."""
+    told = json.loads(command("evaluate", "power:2", "--rules", "yacht", "--json").stdout)
+    assert "loss" not in told
+    best = json.loads(command("evaluate", "expected", "--rules", "yacht", "--json").stdout)
+    assert (abs(best["loss"]) < 1e-9, best["habits"]) == (True, [])
+    assert told["mean"] < best["mean"]
+    for flags, complaint in (
+        (["chance"], "depends on the other players; only simulated games can evaluate it"),
+        (["power:2", "--mean"], "mean: goes with strategies that decide by the scorecard alone"),
+        (["greedy", "--rules", "yacht"], "all have to play the same game"),
+        (["greedy", "--goal", "quantile:0.5"], "goal: quantile:0.5 is no utility"),
+    ):
+        refused = command("evaluate", *flags)
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), refused.stderr
+        assert complaint in refused.stderr
