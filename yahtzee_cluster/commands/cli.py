@@ -27,6 +27,7 @@ VERBS = {
     "statistics": "moments of every box under a strategy, and percentiles of the final score",
     "compare": "where playing for a score and for the highest expected score differ",
     "duel": "strategies against each other",
+    "search": "the best strategy of a class, by its exact mean",
     "report": "a page with tables and figures",
     "status": "how much of a table is finished",
     "verify": "check every byte of a table",
