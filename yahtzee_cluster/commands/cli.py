@@ -29,6 +29,7 @@ VERBS = {
     "strategies": "list the strategies that come with the program, or print one as TOML",
     "evaluate": "what a strategy earns, and what its decisions cost, exactly",
     "duel": "strategies against each other",
+    "search": "the best strategy of a class, by its exact mean",
     "report": "a page with tables and figures",
     "status": "how much of a table is finished",
     "verify": "check every byte of a table",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 import numpy as np
 
@@ -211,13 +211,13 @@ class _Reader:
             raise fields.error("weights", "expected a list of numbers for each unit", weights)
         if not _is_row(biases):
             raise fields.error("biases", "expected a list of numbers", biases)
-        return tuple(tuple(map(float, row)) for row in weights), tuple(map(float, biases or ()))
+        return tuple(tuple(map(float, row)) for row in weights), tuple(map(float, biases))
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
     """Whether this is a finite number of a reasonable size."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST
 
 
-def _is_row(value: object) -> bool:
+def _is_row(value: object) -> TypeGuard[list[float]]:
     return isinstance(value, list) and bool(value) and all(map(is_number, value))

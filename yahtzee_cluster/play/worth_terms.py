@@ -40,12 +40,12 @@ class Places:
     @property
     def open(self) -> NDArray[np.bool_]:
         """[place]: whether the upper bonus can still be won."""
-        return self.lane > 0
+        return np.asarray(self.lane > 0)
 
     @cached_property
     def missing(self) -> NDArray[np.int64]:
         """[place]: what the upper total lacks to the bonus, where that is open."""
-        return self.anchors.reserve[self.free] + 1 - self.lane
+        return np.asarray(self.anchors.reserve[self.free] + 1 - self.lane)
 
     @cached_property
     def boxes(self) -> NDArray[np.bool_]:
@@ -74,7 +74,7 @@ class Boxes(Term):
 
     def values(self, places: Places) -> Values:
         """The sum of the weights of the free boxes."""
-        return (places.boxes @ np.array(self.weights))[places.free]
+        return np.asarray((places.boxes @ np.array(self.weights))[places.free])
 
     def count(self, anchors: Anchors) -> int:  # noqa: ARG002
         """One for each box."""
@@ -90,7 +90,7 @@ class Chip(Term):
     def values(self, places: Places) -> Values:
         """The sum of the weights of the free boxes, with a chip."""
         weights = np.broadcast_to(self.weights, places.boxes.shape[1])
-        return (places.boxes @ weights)[places.free] * places.chip
+        return np.asarray((places.boxes @ weights)[places.free] * places.chip)
 
     def count(self, anchors: Anchors) -> int:
         """One, or one for each box other than the Yahtzee box."""
@@ -130,7 +130,7 @@ class Pairs(Term):
         worth = np.zeros(len(places.boxes))
         for one, other, weight in self.weights:
             worth += weight * (places.boxes[:, one] & places.boxes[:, other])
-        return worth[places.free]
+        return np.asarray(worth[places.free])
 
     def count(self, anchors: Anchors) -> int:  # noqa: ARG002
         """One for each pair."""
@@ -176,7 +176,7 @@ class Table(Term):
 
     def values(self, places: Places) -> Values:
         """The number of the free boxes."""
-        return np.array(self.numbers)[places.free]
+        return np.asarray(np.array(self.numbers)[places.free])
 
     def count(self, anchors: Anchors) -> int:  # noqa: ARG002
         """One for each set."""
@@ -227,7 +227,7 @@ class Ecker(Term):
 
     def values(self, places: Places) -> Values:
         """The number of the free boxes."""
-        return ecker_table(self.method, places.expected)[places.free]
+        return np.asarray(ecker_table(self.method, places.expected)[places.free])
 
     def count(self, anchors: Anchors) -> int:
         """The numbers of the exact table that are needed, or the coefficients of a regression."""
@@ -271,7 +271,7 @@ def subsets(free: int) -> NDArray[np.int64]:
     for c in range(free.bit_length()):
         if free >> c & 1:
             parts = np.concatenate([parts, parts | 1 << c])
-    return parts[1:-1]
+    return np.asarray(parts[1:-1])
 
 
 def normal(x: Values) -> Values:
@@ -280,7 +280,7 @@ def normal(x: Values) -> Values:
     t = 1 / (1 + 0.3275911 * z)
     tail = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
     upper = tail * np.exp(-(np.minimum(z, 25.0) ** 2)) / 2
-    return np.where(x < 0, upper, 1 - upper)
+    return np.asarray(np.where(x < 0, upper, 1 - upper))
 
 
 def shapes_fit(layers: Sequence[tuple[tuple[Numbers, ...], Numbers]], n_inputs: int) -> bool:
