@@ -11,8 +11,8 @@ import pytest
 
 import yahtzee_cluster
 from yahtzee_cluster.fields import parse_toml
-from yahtzee_cluster.game.rule_files import parse_rules
-from yahtzee_cluster.play.strategy_files import strategy_of, preset_names
+from yahtzee_cluster.game.rule_files import parse_rules, preset_names
+from yahtzee_cluster.play.strategy_files import strategy_of
 from yahtzee_cluster.storage.header import FORMAT
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -60,7 +60,7 @@ def costs_of(asked: Computation, problem: Recurrence, given: str | None = None, 
         return KnownCosts(costs, "measured on this machine less than a day ago")
     try:
         began = time.perf_counter()
-        asked.problem()  # as the master makes it; a goal may have to find out first how its opponents score
+        asked.problem()  # as the master makes it, which takes long for some problems
         made_s = time.perf_counter() - began
         costs = calibrate(problem, directory)
         costs = replace(costs, start_s=costs.start_s + made_s)

@@ -12,8 +12,9 @@ import re
 import shutil
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeAlias, cast
@@ -88,6 +89,20 @@ def world() -> Ranks:
         if not name[0].isdigit() or name.startswith(f"{os.getpid()}:"):
             Path(SHARED_MEMORY, name).unlink(missing_ok=True)
     return comm
+
+
+@contextmanager
+def other_ranks() -> Iterator[Executor | None]:
+    """The other ranks as workers for independent tasks; None on these, once there are no tasks left."""
+    if MISSING:
+        _alone()
+    if not MPI.Is_initialized():
+        prepare_mpi()
+        MPI.Init_thread(MPI.THREAD_MULTIPLE)  # a thread of the first rank deals out the tasks
+    from mpi4py.futures import MPICommExecutor  # noqa: PLC0415  # after MPI is initialised
+
+    with MPICommExecutor() as executor:
+        yield cast("Executor | None", executor)
 
 
 def _alone() -> Ranks:
