@@ -20,7 +20,7 @@ from setuptools.errors import CCompilerError, ExecError, PlatformError
 ROOT = Path(__file__).resolve().parent
 MODE = os.environ.get("YAHTZEE_CLUSTER_BUILD", "release")
 GENERATED = Path("build") / "generated"
-KERNELS = ("turn", "uppers", "needs", "flow", "race", "rollout", "sha256")
+KERNELS = ("turn", "uppers", "means", "needs", "flow", "race", "rollout", "sha256")
 WITH_C = {"turn", "sha256"}
 MODES = {
     "release": ["-O3"],

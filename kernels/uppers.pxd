@@ -55,3 +55,7 @@ cdef class ForTheMean(Decider):
 
 cdef class ByWorth(Decider):
     cdef const double[::1] worth
+
+
+cdef void paid_by(Turn turn, Layout layout, Py_ssize_t free, int chip, const double *pays, double crossing,
+                  const double *values, int criterion) noexcept nogil

@@ -281,8 +281,8 @@ cdef _payoffs(Decider decider, payoffs, crossing):
     return payoffs, check("crossing", crossing, np.float64, (len(payoffs),))
 
 
-cdef void _paid(Turn turn, Layout layout, Py_ssize_t free, int chip, const double *pays, double crossing,
-                const double *values, int criterion) noexcept nogil:
+cdef void paid_by(Turn turn, Layout layout, Py_ssize_t free, int chip, const double *pays, double crossing,
+                  const double *values, int criterion) noexcept nogil:
     """Set the source of every outcome of a free category, for one currency."""
     cdef outcome_t *outcome
     cdef const double *row
@@ -301,36 +301,6 @@ cdef void _paid(Turn turn, Layout layout, Py_ssize_t free, int chip, const doubl
 def worth(Decider decider not None, payoffs, crossing, out):
     """Compute the expected payoff of the rest of the game in each of several currencies: [currency, place]."""
     _play_on(decider, payoffs, crossing, out, False)
-
-
-def mean(ByWorth decider not None, payoffs, double crossing, out):
-    """Compute the expected payoff of the rest of the game in one currency, [place]: `worth` in a single pass.
-
-    Lanes of totals below 0 are left out, and get 0.
-    """
-    cdef Turn turn = decider.turn
-    cdef Layout layout = decider.layout
-    cdef const double[::1] pays = check("payoffs", payoffs, np.float64, (turn.n_outcomes,))
-    cdef double[::1] values = check_output("out", out, (layout.n_places,))
-    cdef Py_ssize_t free, first
-    cdef int chip
-    values[:] = 0.0
-    turn.begin()
-    try:
-        with nogil:
-            for free in range(1, turn.all_free + 1):
-                if free % SETS_BETWEEN_SIGNALS == 0:
-                    with gil:
-                        PyErr_CheckSignals()
-                first = layout.first[free]
-                for chip in range(2):
-                    if layout.place[free, chip] >= 0:
-                        decider.look_up(free, chip)
-                        _paid(turn, layout, free, chip, &pays[0], crossing, &values[0], 1)
-                        turn.run.carry(&turn.program, &turn.criteria, &turn.scratch, first,
-                                       layout.n_lanes[free] - first, &values[layout.place[free, chip] + first])
-    finally:
-        turn.end()
 
 
 def most_among_ties(Decider decider not None, payoffs, crossing, out):
@@ -371,7 +341,7 @@ cdef _play_on(Decider decider, payoffs, crossing, out, bint among_ties):
                         decider.decide(free, chip)
                     turn.criteria.n = criterion + 1
                     for q in range(pays.shape[0]):
-                        _paid(turn, layout, free, chip, &pays[q, 0], crossing_pays[q], &values[q, 0], criterion)
+                        paid_by(turn, layout, free, chip, &pays[q, 0], crossing_pays[q], &values[q, 0], criterion)
                         outs[criterion] = &values[q, layout.place[free, chip]]
                         if among_ties:
                             turn.run.best(&turn.program, &turn.criteria, &turn.scratch, n_lanes, outs)

@@ -18,7 +18,7 @@ from yahtzee_cluster.errors import FileError, UsageError
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.game.rules import Anchor, Rules
-from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels import means, uppers
 from yahtzee_cluster.kernels.turn import Turn, instruction_sets
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.play.worth import Worth
@@ -50,10 +50,10 @@ def read(path: Path) -> tuple[dict[str, Any], Worth]:
 
 
 def in_one_pass(decider: uppers.ByWorth, expected: ExpectedTable) -> np.ndarray:
-    """The mean of every place by `uppers.mean`."""
+    """The mean of every place by `means.mean`."""
     currencies = Currencies.of(decider.turn.moves, expected.anchors.bonus)
     values = np.empty(expected.anchors.n_places)
-    uppers.mean(decider, currencies.payoffs.sum(axis=0), float(currencies.crossing.sum()), values)
+    means.mean(decider, currencies.payoffs.sum(axis=0), float(currencies.crossing.sum()), values)
     return values
 
 

@@ -11,14 +11,14 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from yahtzee_cluster.commands.shared import add_json, count
 from yahtzee_cluster.errors import FileError, UsageError
 from yahtzee_cluster.fields import check_name_or_file, read_toml
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.play.search import Class, Search, Values, mean_of, rounded, toml_of
-from yahtzee_cluster.runtime.environment import launched_ranks, prepare_mpi
+from yahtzee_cluster.runtime.environment import launched_ranks
 
 FOLDER = Path(__file__).parent.parent / "strategies"
 GENERATIONS = 100
@@ -111,11 +111,10 @@ def _class(name_or_file: str) -> tuple[dict[str, Any], Class]:
 def _workers(n_threads: int | None) -> Iterator[Executor | None]:
     """What evaluates proposals: threads, or the other ranks under mpirun; None on those ranks, when all is done."""
     if launched_ranks():
-        prepare_mpi()
-        from mpi4py.futures import MPICommExecutor  # noqa: PLC0415  # initialises MPI
+        from yahtzee_cluster.runtime.mpi import other_ranks  # noqa: PLC0415  # loads MPI
 
-        with MPICommExecutor() as executor:
-            yield cast("Executor | None", executor)
+        with other_ranks() as ranks:
+            yield ranks
     else:
         with ThreadPoolExecutor(n_threads or len(os.sched_getaffinity(0))) as threads:
             yield threads

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from yahtzee_cluster.errors import FileError, UsageError, needs
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.kernels import uppers
+from yahtzee_cluster.kernels.means import mean as mean_by_worth
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.play.worth import Worth, is_number
@@ -200,7 +200,7 @@ def mean_of(of: Class, numbers: Values) -> float:
     decider = of.strategy(numbers).decider(Turn(moves), expected)
     pays = np.array([outcome.points for outcome in moves.outcomes], np.float64)
     values = np.empty(expected.anchors.n_places)
-    uppers.mean(decider, pays, float(expected.anchors.bonus), values)
+    mean_by_worth(decider, pays, float(expected.anchors.bonus), values)
     return float(values[expected.start])
 
 

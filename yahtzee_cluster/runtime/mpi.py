@@ -12,8 +12,9 @@ import re
 import shutil
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeAlias, cast
@@ -67,14 +68,17 @@ class UnreachableError(YahtzeeClusterError):
 # ------------------------------------------------------------------------------------ beginning and end
 
 
-def world() -> Ranks:
-    """Initialise MPI, wait for all ranks, and return them; refuse ranks that were not started as one job."""
+def world(with_threads: bool = False) -> Ranks:
+    """Initialise MPI, wait for all ranks, and return them; refuse ranks that were not started as one job.
+
+    `with_threads` says that several threads of a rank call MPI.
+    """
     if MISSING:
         return _alone()
     if not MPI.Is_initialized():
         prepare_mpi()
         _check_shared_memory()
-        MPI.Init_thread(MPI.THREAD_FUNNELED)  # only one thread of each rank calls MPI
+        MPI.Init_thread(MPI.THREAD_MULTIPLE if with_threads else MPI.THREAD_FUNNELED)
     comm = MPI.COMM_WORLD
     for name, number in launched_ranks().items():
         if comm.size == 1:
@@ -88,6 +92,16 @@ def world() -> Ranks:
         if not name[0].isdigit() or name.startswith(f"{os.getpid()}:"):
             Path(SHARED_MEMORY, name).unlink(missing_ok=True)
     return comm
+
+
+@contextmanager
+def other_ranks() -> Iterator[Executor | None]:
+    """All ranks but the first, as an executor for it; on them None, when there is nothing left to execute."""
+    comm = world(with_threads=True)
+    from mpi4py.futures import MPICommExecutor  # noqa: PLC0415  # needs what is initialised by now
+
+    with MPICommExecutor(comm, root=MASTER) as executor:
+        yield cast("Executor | None", executor)
 
 
 def _alone() -> Ranks:
