@@ -15,7 +15,7 @@ from libc.string cimport memset
 
 cdef enum:
     ROWS = YC_ROLLS + YC_FACES * (YC_VARIANTS - 1)  # as in `Moves`
-    WORDS = (ROWS + 63) // 64
+    WORDS = (ROWS + 63) >> 6
     SETS_BETWEEN_SIGNALS = 256
 
 NO_KEEP = YC_KEEPS
