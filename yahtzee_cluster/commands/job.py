@@ -97,7 +97,12 @@ class Job(Computation):
     @property
     def game(self) -> Rules:
         """The game, or the rest of it."""
-        return rest_of(load_rules(self.rules), self._card.anchor) if self.begun else load_rules(self.rules)
+        rules = load_rules(self.rules)
+        if not self.begun:
+            return rules
+        if rules.whole:
+            raise UsageError("from: these rules are already those of the rest of a game; name those of the whole one")
+        return rest_of(rules, self._card.anchor)
 
     @property
     def _goal(self) -> Goal | None:

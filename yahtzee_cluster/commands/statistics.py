@@ -58,6 +58,8 @@ def run(options: argparse.Namespace) -> str:
     elif goal == MEAN:
         games = play_for_mean(rules, start)
     else:
+        if rules.whole:
+            raise UsageError("goal: is about the whole game; name its rules, and the --card from which it goes on")
         refuse_flags(options, ["used", "upper", "chip"], "goal: is about the final score; give the --card instead")
         games = OfGoal(goal, card.score or 0).played(rest_of(rules, start))
     mean, second_moment = games.moments

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from yahtzee_cluster.commands.shared import add_scorecard, add_store, answer, count, lead, scorecard
+from yahtzee_cluster.commands.shared import Card, add_scorecard, add_store, answer, count, lead, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.tables import open_table
@@ -46,8 +46,20 @@ def run(options: argparse.Namespace) -> str:
         for prefix, card in zip(prefixes, cards, strict=True)
         for key, value in card.said.items()
     }
+    _check_beginning(table, cards)
     number = _number(options, table, [card.score for card in cards])
     return answer(asked | number | table.state([card.anchor for card in cards], *number.values()), options)
+
+
+def _check_beginning(table: Table, cards: Sequence[Card]) -> None:
+    """Refuse scorecards that had other points where the table of the rest of a game begins."""
+    before = [card.said["score"] - card.score for card in cards if card.score is not None and "score" in card.said]
+    known = getattr(table.problem, "before", None) if table.number == "score" else None
+    if table.rules.begun and before and (len({*before}) > 1 or known not in {None, before[0]}):
+        found = " and ".join(map(str, before))
+        raise UsageError(
+            f"card: this table begins with {known or 'equally many'} points so far, and here {found} were scored"
+        )
 
 
 def _number(options: argparse.Namespace, table: Table, scores: Sequence[int | None]) -> dict[str, int]:

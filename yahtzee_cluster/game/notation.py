@@ -28,6 +28,9 @@ def five_dice(faces: Iterable[int], said: object = None) -> Keep:
     """Five dice, given as numbers in any order; an error message shows `said` in their place, if given."""
     given = faces if said is None else said
     try:
+        faces = [*faces]
+        if any(isinstance(face, bool) for face in faces):
+            raise _no_dice(given)
         dice = tuple(sorted(map(index, faces)))
     except TypeError:
         raise _no_dice(given) from None

@@ -55,6 +55,8 @@ FORMS = {
     "win-outright": "win-outright:OPPONENTS",
 }
 """By kind of goal, how it is written."""
+KINDS = (*FORMS, "table")
+"""All kinds; the last is that of a table whose goal depends on files."""
 SLACK = 1e-12
 """A probability that is lower by this fraction may be so by rounding alone."""
 
@@ -83,6 +85,10 @@ class Goal:
     """Those of `win` and `win-outright`; with `best-of`, the others."""
 
     def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UsageError(f"goal: no kind {shown(self.kind)}; {suggestion(str(self.kind), KINDS)}")
+        if self.kind == "win-outright" and not self.opponents:
+            raise UsageError(f"goal: say against whom, as in win-outright:{EXPECTED}")
         if self.n_opponents > MOST_OPPONENTS:
             raise UsageError(f"goal: expected at most {MOST_OPPONENTS} opponents, found {self.n_opponents}")
 
@@ -175,6 +181,8 @@ class Goal:
                     return np.asarray(scores ** float(self.number), float)
             case "worth":
                 return _worths_in(self.file, n_scores)
+            case "table":
+                raise UsageError(f"goal: the table does not cover this position; name its goal itself, {self.file}")
         curves = [curve_of(opponent) for opponent, _ in self.opponents]
         if self.kind == "best-of":
             # The best is this score, and one point more for each higher score that the best of the others reaches.

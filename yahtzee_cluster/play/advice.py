@@ -21,6 +21,7 @@ from yahtzee_cluster.game.scorecard import legal_play
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.objectives.goals import WIN, Goal, parse_goal
 from yahtzee_cluster.objectives.probabilities import Scores
+from yahtzee_cluster.objectives.utility import MOST_WORTH
 from yahtzee_cluster.play.aims import Aim, ByUtility, ForTheMean, ToReach
 from yahtzee_cluster.play.answer import Advice, Answer, Distribution
 from yahtzee_cluster.play.choices import Choices, Move, ranked, tie
@@ -203,6 +204,10 @@ class Adviser:
             value = self._sources.worth_at_the_end(position)
         else:
             value = float(self._sources.worths(goal)[score])
+            if not abs(value) <= MOST_WORTH:
+                raise UsageError(
+                    f"goal: expected every final score to be worth -1e+300 to 1e+300, found {value} for {score}"
+                )
         return Answer(
             rules=self.rules,
             position=position,

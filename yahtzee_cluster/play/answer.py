@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile
-from yahtzee_cluster.errors import needs
+from yahtzee_cluster.errors import UsageError, needs
 from yahtzee_cluster.game.notation import names_of
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import std_of
@@ -124,6 +124,8 @@ class Distribution:
 
     def percentile(self, share: float) -> int:
         """The lowest score that this share of all games does not exceed."""
+        if not 0 <= share <= 1:
+            raise UsageError(f"share: expected a number from 0 to 1, found {share}")
         return percentile(self.curve, share)
 
     def to_dict(self) -> dict[str, Any]:

@@ -38,12 +38,16 @@ class Plan:
         values, subsets = memory.n_bytes // 8, 1 << len(problem.element_names)
         seconds = (values * problem.assumed_value_s + subsets * problem.assumed_subset_s) / threads
         least = memory.least_bytes
-        return cls(values, memory.n_bytes, least, seconds, least <= (limit_bytes or DEFAULT_BYTES))
+        return cls(
+            values, memory.n_bytes, least, seconds, least <= (DEFAULT_BYTES if limit_bytes is None else limit_bytes)
+        )
 
     @classmethod
     def of_race(cls, needed: Forecast, limit_bytes: int | None, limit_s: float) -> Self:
         """The plan for a game of two."""
-        fits = needed.least_bytes <= (limit_bytes or DEFAULT_BYTES) and needed.seconds <= limit_s
+        fits = (
+            needed.least_bytes <= (DEFAULT_BYTES if limit_bytes is None else limit_bytes) and needed.seconds <= limit_s
+        )
         return cls(needed.n_values, needed.n_bytes, needed.least_bytes, needed.seconds, fits)
 
     def to_dict(self) -> dict[str, Any]:

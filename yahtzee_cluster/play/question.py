@@ -30,7 +30,7 @@ def answer_questions(adviser: Adviser, goal: Goal) -> None:
     for number, line in enumerate(sys.stdin, start=1):
         question: Any = None
         try:
-            question = _parsed(line)
+            question = parsed(line)
             told = answered(question, adviser, goal)
         except UsageError as error:
             n_refused += 1
@@ -41,14 +41,27 @@ def answer_questions(adviser: Adviser, goal: Goal) -> None:
         raise UsageError(f"lines that could not be answered: {n_refused}")
 
 
-def _parsed(line: str) -> dict[str, Any]:
+def parsed(line: str) -> dict[str, Any]:
+    """The question of a line."""
     try:
-        question = json.loads(line)
+        question = json.loads(line, object_pairs_hook=_object, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"expected a JSON object: {error}") from error
     if not isinstance(question, dict):
         raise UsageError(f"expected a JSON object, found {shown(question)}")
     return question
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)} is named twice")
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number in JSON")
 
 
 def answered(question: Mapping[str, Any], adviser: Adviser, goal: Goal) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import wait
 from functools import cached_property
+from pathlib import Path
 
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchors
@@ -55,6 +56,10 @@ class Sources:
         self._from_here = FromHere(rules, threads, limit_bytes)
         self._curves: dict[Opponent, Values] = {}
 
+    @property
+    def _most_bytes(self) -> int:
+        return DEFAULT_BYTES if self.limit_bytes is None else self.limit_bytes
+
     def close(self) -> None:
         """Give up what is being solved in the background."""
         self._from_here.close()
@@ -78,7 +83,7 @@ class Sources:
             race = self._race_that_fits(position)
             to_be_solved = self._race_asked(position, race) if race else None
         elif self._is_to_be_solved(position, goal):
-            to_be_solved = str(goal), position.anchor, position.score, self._problem_of(goal, position.score)
+            to_be_solved = _name(goal), position.anchor, position.score, self._problem_of(goal, position.score)
         else:
             to_be_solved = None
         return to_be_solved is None or not wait([self._from_here.begin(*to_be_solved)], within_s).not_done
@@ -158,7 +163,7 @@ class Sources:
             assert self._table
             return self._aim_by(self._of_table, self._table, position, goal)
         problem_of = self._problem_of(goal, position.score)
-        solved = self._from_here.solve(str(goal), position.anchor, position.score, problem_of)
+        solved = self._from_here.solve(_name(goal), position.anchor, position.score, problem_of)
         return self._aim_by(solved.choices, solved.table, position, goal, "solved")
 
     def _aim_to_win(self, position: Position) -> Aim:
@@ -193,7 +198,9 @@ class Sources:
     @staticmethod
     def _race_asked(position: Position, race: Race) -> tuple[str, Anchor, int, ProblemOf]:
         """What is to be solved for a race, with its name."""
-        return f"win against {position.others[0]}", position.anchor, position.score, lambda _: race
+        other = position.others[0]
+        role = "first" if position.anchor.free.bit_count() == other.anchor.free.bit_count() else "second"
+        return f"win as {role} against {other}", position.anchor, position.score, lambda _: race
 
     def _race_that_fits(self, position: Position) -> Race | None:
         """The race from a position, with wins apart from ties if that fits into the time and memory allowed.
@@ -206,7 +213,7 @@ class Sources:
         threads = self.threads or len(os.sched_getaffinity(0))
         for race in (RaceWins(self.rules, begun), Race(self.rules, begun)):
             needed = forecast(race, threads)
-            if needed.seconds <= self._limit_s and needed.least_bytes <= (self.limit_bytes or DEFAULT_BYTES):
+            if needed.seconds <= self._limit_s and needed.least_bytes <= self._most_bytes:
                 return race
         return None
 
@@ -253,6 +260,20 @@ class Sources:
             return Utility(rest, str(goal), tuple(worths.tolist()), before=score)
 
         return problem_of
+
+
+def _name(goal: Goal) -> str:
+    """The goal as text, with the state of the files that it depends on, which may change."""
+    files = [goal.file, *(one.text for one, _ in goal.opponents if not one.is_known)]
+    stamps = [(status.st_mtime_ns, status.st_size) for file in files if file and (status := _status(file))]
+    return f"{goal} {stamps}" if stamps else str(goal)
+
+
+def _status(file: str) -> os.stat_result | None:
+    try:
+        return Path(file).stat()
+    except OSError:
+        return None
 
 
 def _goal_named(name: str) -> Goal:
