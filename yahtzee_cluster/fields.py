@@ -144,7 +144,8 @@ def check_name_or_file(said: str, known: Sequence[str], kind: str) -> None:
     """Refuse a text that is no known name and can be no file."""
     path = Path(said)
     if not (said in known or path.suffix == ".toml" or "/" in said or is_there(path)):
-        raise FileError(said, f"no such {kind} or file; {suggestion(said, known, f'{kind}s are')}")
+        kinds = f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
+        raise FileError(said, f"no such {kind} or file; {suggestion(said, known, f'{kinds} are')}")
 
 
 def is_there(path: Path) -> bool:

@@ -99,6 +99,12 @@ def test_refused_at_the_shell(tmp_path: Path) -> None:
         assert complaint in refused.stderr
 
 
+def test_unknown_names() -> None:
+    """A name that is none is answered with the one that is meant, or all there are."""
+    assert "gredy: no such strategy or file; did you mean greedy?" in command("strategies", "gredy").stderr
+    assert "whist: no such strategy or file; strategies are all-by-rules, " in command("strategies", "whist").stderr
+
+
 def test_list() -> None:
     """The list has every strategy, in words and as JSON; one of them is printed as its file."""
     told = command("strategies").stdout.splitlines()

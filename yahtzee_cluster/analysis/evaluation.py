@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.analysis.comparison import STAGES
 from yahtzee_cluster.analysis.forward import DeciderOf, Played, play_by_anchor
 from yahtzee_cluster.analysis.statistics import Currencies, Statistics, statistics_of
 from yahtzee_cluster.game.dice import KEEPS, N_DICE, Keep
@@ -16,7 +17,6 @@ from yahtzee_cluster.kernels import policies
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable
 
-STAGES = ("first keep", "second keep", "box")
 HABITS = 10
 """The most habits that are listed."""
 OF_A_KIND = {1: "a single die", 2: "a pair", 3: "a triple", 4: "four of a kind"}

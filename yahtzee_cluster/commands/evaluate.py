@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from yahtzee_cluster.analysis.evaluation import STAGES, Evaluation
+from yahtzee_cluster.analysis.comparison import STAGES
+from yahtzee_cluster.analysis.evaluation import Evaluation
 from yahtzee_cluster.analysis.forward import Played
 from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile
-from yahtzee_cluster.commands.shared import add_json
+from yahtzee_cluster.commands.shared import add_json, box_table
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
@@ -22,9 +23,7 @@ from yahtzee_cluster.play.opponents import curve_of
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
 from yahtzee_cluster.play.strategy import ByAnchorAlone
 from yahtzee_cluster.play.strategy_files import Described
-from yahtzee_cluster.text import short
-
-Lines = list[str]
+from yahtzee_cluster.play.wording import percentiles
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -74,8 +73,8 @@ def run(options: argparse.Namespace) -> str:
     if options.json:
         return json.dumps(facts | _details(games, found) | {"percentiles": shares, "p": games.curve.tolist()})
     lines = [f"{key:12}{_shown(value)}" for key, value in facts.items() if value is not None]
-    lines += ["", *_boxes(games, found)]
-    lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17g}{at:>9}" for share, at in shares.items())]
+    lines += ["", *box_table(games.names, games.mean.tolist(), _variances(games, found))]
+    lines += ["", *percentiles({f"{share:g}": at for share, at in shares.items()})]
     return "\n".join(lines + (["", *_losses(found)] if found else []))
 
 
@@ -104,15 +103,7 @@ def _variances(games: Played, found: Evaluation | None) -> list[float]:
     return variances
 
 
-def _boxes(games: Played, found: Evaluation | None) -> Lines:
-    lines = [f"{'box or bonus':16} {'mean':>9} {'variance':>12} {'deviation':>10}"]
-    for name, mean, variance in zip(games.names, games.mean.tolist(), _variances(games, found), strict=True):
-        spread = "" if isnan(variance) else f" {variance:>12.4f} {variance**0.5:>10.4f}"
-        lines.append(f"{short(name, 16):16} {mean:>9.4f}{spread}")
-    return lines
-
-
-def _losses(found: Evaluation) -> Lines:
+def _losses(found: Evaluation) -> list[str]:
     """What decisions cost, turn by turn, and the costliest habits."""
     lines = ["points lost in a game, measured by optimal play:", ""]
     lines.append("  ".join([f"{'turn':>4}", *(f"{stage:>11}" for stage in (*STAGES, "all"))]))

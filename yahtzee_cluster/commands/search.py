@@ -15,14 +15,13 @@ from typing import Any
 
 from yahtzee_cluster.commands.shared import add_json, count
 from yahtzee_cluster.errors import FileError, UsageError
-from yahtzee_cluster.fields import check_name_or_file, read_toml
+from yahtzee_cluster.fields import read_toml
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.play.search import Class, Search, Values, mean_of, rounded, toml_of
+from yahtzee_cluster.play.strategy_files import HEADER, path_of
 from yahtzee_cluster.runtime.environment import launched_ranks
 
-FOLDER = Path(__file__).parent.parent / "strategies"
 GENERATIONS = 100
-HEADER = ("name", "kind", "about", "source", "game", "published", "mean")
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -97,9 +96,7 @@ def _found(options: argparse.Namespace, header: dict[str, Any], search: Search) 
 
 def _class(name_or_file: str) -> tuple[dict[str, Any], Class]:
     """The header of a strategy file, and the class of all strategies of its form."""
-    names = sorted(path.stem for path in FOLDER.glob("*.toml"))
-    check_name_or_file(name_or_file, names, "strategy")
-    path = FOLDER / f"{name_or_file}.toml" if name_or_file in names else Path(name_or_file)
+    path = path_of(name_or_file)
     table = read_toml(str(path))
     header = {key: table.pop(key, None) for key in HEADER}
     if header["kind"] != "worth" or not isinstance(header["game"], str):

@@ -1,9 +1,11 @@
-"""Flags that several verbs share, and how they are parsed."""
+"""Flags that several verbs share, how they are parsed, and what several print alike."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
+from math import isnan
 from typing import Any, NamedTuple
 
 from yahtzee_cluster.errors import UsageError
@@ -13,7 +15,7 @@ from yahtzee_cluster.game.notation import anchor_of, names_of, parse_used
 from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.game.scorecard import parse_scorecard
 from yahtzee_cluster.output import refuse_flags
-from yahtzee_cluster.text import shown
+from yahtzee_cluster.text import short, shown
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +84,15 @@ def scorecard(options: argparse.Namespace, anchors: Anchors, prefix: str = "") -
     used = card.rules.all_free & ~state.free
     said = {"used": names_of(used, card.rules), "upper": state.upper, "chip": state.chip, "score": card.score}
     return Card(anchor, score, {"card": card.as_dict(), **said})
+
+
+def box_table(names: Sequence[str], means: Sequence[float], variances: Sequence[float]) -> list[str]:
+    """Mean, variance and deviation of every box and bonus; the last two are left out where they are not known."""
+    lines = [f"{'box or bonus':16} {'mean':>9} {'variance':>12} {'deviation':>10}"]
+    for name, mean, variance in zip(names, means, variances, strict=True):
+        spread = "" if isnan(variance) else f" {variance:>12.4f} {variance**0.5:>10.4f}"
+        lines.append(f"{short(name, 16):16} {mean:>9.4f}{spread}")
+    return lines
 
 
 def answer(facts: dict[str, Any], options: argparse.Namespace) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from yahtzee_cluster.analysis.forward import play_for, play_for_mean
 from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile, statistics
-from yahtzee_cluster.commands.shared import add_json, add_scorecard, count, scorecard
+from yahtzee_cluster.commands.shared import add_json, add_scorecard, box_table, count, scorecard
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.rest import rest_of
@@ -18,8 +18,8 @@ from yahtzee_cluster.objectives.expected import std_of
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.strategies import OfGoal
+from yahtzee_cluster.play.wording import percentiles as in_percentiles
 from yahtzee_cluster.tables import open_table
-from yahtzee_cluster.text import short
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -71,16 +71,12 @@ def run(options: argparse.Namespace) -> str:
         found = statistics(rules, start)
         variances = found.variance.tolist()
         summary["covariances"] = found.covariance.tolist()
-    boxes = list(zip(games.names, games.mean.tolist(), variances, strict=True))
     if options.json:
         columns = {"names": games.names, "means": games.mean.tolist()}
         columns["variances"] = [None if isnan(variance) else variance for variance in variances]
         return json.dumps(summary | columns | {"percentiles": percentiles, "p": games.curve.tolist()})
     lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal.words}"]
     lines += [f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")]
-    lines += ["", f"{'box or bonus':16} {'mean':>9} {'variance':>12} {'deviation':>10}"]
-    for name, average, variance in boxes:
-        spread = "" if isnan(variance) else f" {variance:>12.4f} {variance**0.5:>10.4f}"
-        lines.append(f"{short(name, 16):16} {average:>9.4f}{spread}")
-    lines += ["", f"{'percentile':17}{'score':>9}", *(f"{share:<17g}{at:>9}" for share, at in percentiles.items())]
+    lines += ["", *box_table(games.names, games.mean.tolist(), variances)]
+    lines += ["", *in_percentiles({f"{share:g}": at for share, at in percentiles.items()})]
     return "\n".join(lines)

@@ -7,7 +7,7 @@ import json
 
 from yahtzee_cluster.commands.shared import add_json
 from yahtzee_cluster.fields import read_text
-from yahtzee_cluster.play.strategy_files import FOLDER, Described, load_strategy, strategy_names
+from yahtzee_cluster.play.strategy_files import Described, load_strategy, path_of, strategy_names
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +25,7 @@ def run(options: argparse.Namespace) -> str:
     """List the strategies, or print one."""
     if options.name is not None:
         known = load_strategy(options.name)
-        path = FOLDER / f"{options.name}.toml"
-        return json.dumps(_facts(known)) if options.json else read_text(str(path)).rstrip("\n")
+        return json.dumps(_facts(known)) if options.json else read_text(str(path_of(options.name))).rstrip("\n")
     found = [load_strategy(name) for name in strategy_names()]
     if options.json:
         return json.dumps([_facts(one) for one in found])

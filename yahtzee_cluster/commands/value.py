@@ -57,9 +57,8 @@ def _check_beginning(table: Table, cards: Sequence[Card]) -> None:
     known = getattr(table.problem, "before", None) if table.number == "score" else None
     if table.rules.begun and before and (len({*before}) > 1 or known not in {None, before[0]}):
         found = " and ".join(map(str, before))
-        raise UsageError(
-            f"card: this table begins with {known or 'equally many'} points so far, and here {found} were scored"
-        )
+        wanted = "equally many" if known is None else known
+        raise UsageError(f"card: this table begins with {wanted} points so far, and here {found} were scored")
 
 
 def _number(options: argparse.Namespace, table: Table, scores: Sequence[int | None]) -> dict[str, int]:

@@ -109,7 +109,8 @@ class Distribution:
     """[s]: the probability of a final score of at least s."""
 
     def __repr__(self) -> str:
-        return "\n".join([f"{'mean':10} {self.mean:.4f}", f"{'std':10} {self.std:.4f}", *percentiles(self.to_dict())])
+        moments = f"{'mean':10} {self.mean:.4f}", f"{'std':10} {self.std:.4f}"
+        return "\n".join([*moments, *percentiles(self.to_dict()["percentiles"])])
 
     @property
     def mean(self) -> float:

@@ -21,10 +21,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.analysis import evaluation
 from yahtzee_cluster.errors import FileError, UsageError, needs
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.kernels import policies
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.play.worth import Worth, is_number
@@ -197,11 +197,7 @@ def _is_generation(row: object, size: int | None) -> bool:
 def mean_of(of: Class, numbers: Values) -> float:
     """The exact mean of the strategy with these numbers."""
     expected, moves = _exact(of.rules)
-    decider = of.strategy(numbers).decider(Turn(moves), expected)
-    pays = np.array([outcome.points for outcome in moves.outcomes], np.float64)
-    values = np.empty(expected.anchors.n_places)
-    policies.mean(decider, pays, float(expected.anchors.bonus), values)
-    return float(values[expected.start])
+    return evaluation.mean_of(of.strategy(numbers).decider(Turn(moves), expected), expected)
 
 
 @lru_cache(maxsize=1)

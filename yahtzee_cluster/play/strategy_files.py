@@ -22,6 +22,7 @@ FOLDER = Path(__file__).parent.parent / "strategies"
 KINDS: dict[str, type[RuleList | Worth]] = {"worth": Worth, "rules": RuleList}
 TEXTS = "name", "kind", "about", "source", "game"
 NUMBERS = "published", "mean"
+HEADER = (*TEXTS, *NUMBERS)
 
 
 @dataclass(frozen=True)
@@ -70,16 +71,21 @@ def is_known(text: str) -> bool:
 
 def load_strategy(name_or_file: str) -> Described:
     """The strategy of this name, or of this file."""
+    return strategy_of(read_toml(str(path_of(name_or_file))), name_or_file)
+
+
+def path_of(name_or_file: str) -> Path:
+    """The file of a strategy, given its name or its file."""
     names = strategy_names()
-    if name_or_file not in names:
-        check_name_or_file(name_or_file, names, "strategy")
-        return strategy_of(read_toml(name_or_file), name_or_file)
-    return strategy_of(read_toml(str(FOLDER / f"{name_or_file}.toml")), name_or_file)
+    if name_or_file in names:
+        return FOLDER / f"{name_or_file}.toml"
+    check_name_or_file(name_or_file, names, "strategy")
+    return Path(name_or_file)
 
 
 def strategy_of(table: dict[str, Any], source: str) -> Described:
     """The strategy that a parsed file describes; `source` names it in error messages."""
-    header = {name: table.pop(name, None) for name in (*TEXTS, *NUMBERS)}
+    header = {name: table.pop(name, None) for name in HEADER}
     for name in ("name", "kind", "game"):
         if header[name] is None:
             raise FileError(source, f"{name}: expected a text, found nothing")

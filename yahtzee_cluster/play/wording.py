@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from yahtzee_cluster.objectives.goals import MEAN, Goal
 from yahtzee_cluster.play.choices import TIE
@@ -73,14 +73,13 @@ def in_words(answer: Answer, most: int | None = None) -> str:
         lines += ["", listing(answer.moves, goal, most)]
         lines += [f"and {left} more"] if (left := len(answer.moves[most:]) if most else 0) else []
     if answer.distribution:
-        lines += ["", *percentiles(answer.distribution.to_dict())]
+        lines += ["", *percentiles(answer.distribution.to_dict()["percentiles"])]
     return "\n".join(lines)
 
 
-def percentiles(distribution: Mapping[str, Any]) -> list[str]:
+def percentiles(scores: Mapping[str, int]) -> list[str]:
     """The percentiles of a distribution as a table."""
-    shares = distribution["percentiles"].items()
-    return [f"{'percentile':17}{'score':>9}", *(f"{share:<17}{at:>9}" for share, at in shares)]
+    return [f"{'percentile':17}{'score':>9}", *(f"{share:<17}{at:>9}" for share, at in scores.items())]
 
 
 def _percent(p: float) -> str:
