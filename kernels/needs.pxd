@@ -38,6 +38,9 @@ cdef class Player(Needs):
 
 cdef class Utility(Player):
     cdef bint falls
+    cdef bint breaks_ties
+    cdef const double[::1] mean
+    cdef const double[::1] second
 
 
 cdef class Scores(Player):

@@ -31,6 +31,8 @@ class Utility(Player):
         offset: NDArray[np.int64],
         falls: bool,
         above: float,
+        mean: NDArray[np.float64] | None = None,
+        second: NDArray[np.float64] | None = None,
     ) -> None: ...
 
 class Scores(Player):

@@ -151,17 +151,34 @@ cdef class Utility(Player):
     """The highest expected utility of the final score, one lane for each score so far.
 
     `falls` says that the utility is not monotonic; `above` is read right of a row, at scores that no game reaches.
+    For decisions, `mean` and `second` are the moments of the policy of the highest mean: ties in utility go to the
+    highest mean if that policy is followed after the turn, then to the largest second moment.
     """
 
-    def __cinit__(self, Turn turn not None, anchors, length, offset, bint falls, double above):
+    def __cinit__(self, Turn turn not None, anchors, length, offset, bint falls, double above, mean=None, second=None):
         self.by_score = True
         self.falls = falls
         self.below = 0.0
         self.above = above
+        self.breaks_ties = mean is not None
+        if self.breaks_ties:
+            self.mean = check("mean", mean, np.float64, (self.layout.n_places,))
+            self.second = check("second", second, np.float64, (self.layout.n_places,))
 
     cdef void open_card(self, Turn turn, Py_ssize_t free, int chip) noexcept nogil:
-        turn.prepare(free, chip, not self.falls)
-        turn.criteria.n = 1
+        turn.prepare(free, chip, not (self.falls or self.breaks_ties))
+        turn.criteria.n = 3 if self.breaks_ties else 1
+
+    cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
+        cdef Py_ssize_t to = 0
+        cdef int o
+        self.look_up(turn, free, chip, lane, reads)
+        if not self.breaks_ties:
+            return
+        for o in range(turn.n_outcomes):
+            if free >> turn.outcomes[o].category & 1:
+                lead(self.layout, &turn.outcomes[o], free, chip, lane, &to)
+                add_moments(turn, o, NULL, NULL, 0, turn.criteria.sources[0][o].shift, self.mean[to], self.second[to])
 
 
 cdef class Scores(Player):
@@ -182,10 +199,8 @@ cdef class Scores(Player):
         turn.criteria.n = 3
 
     cdef void open_lane(self, Turn turn, Py_ssize_t free, int chip, int lane, const double **reads) noexcept nogil:
-        cdef const double *row
         cdef Py_ssize_t n_values, to = 0
         cdef int o, c
-        cdef double paid
         cdef yc_source *source
         self.look_up(turn, free, chip, lane, reads)
         for o in range(turn.n_outcomes):
@@ -194,13 +209,20 @@ cdef class Scores(Player):
                 continue
             lead(self.layout, &turn.outcomes[o], free, chip, lane, &to)
             source = &turn.criteria.sources[0][o]
-            paid = -source.shift
             n_values = self.n_values[free ^ (1 << c)]
-            row = source.row + n_values
-            turn.criteria.sources[1][o] = yc_source(row, source.shift, source.length, self.mean[to], self.mean[to], 0.0,
-                                                    paid)
-            turn.criteria.sources[2][o] = yc_source(row + n_values, source.shift, source.length, self.second[to],
-                                                    self.second[to], 2.0 * paid, paid * paid)
+            add_moments(turn, o, source.row + n_values, source.row + 2 * n_values, source.length, -source.shift,
+                        self.mean[to], self.second[to])
+
+
+cdef void add_moments(Turn turn, int o, const double *means, const double *seconds, Py_ssize_t length, double paid,
+                      double mean, double second) noexcept nogil:
+    """Set the moments of the points from this turn on as second and third criterion of an outcome.
+
+    They are read where the first criterion is; beside a row, they are `mean` and `second`.
+    """
+    cdef Py_ssize_t shift = turn.criteria.sources[0][o].shift
+    turn.criteria.sources[1][o] = yc_source(means, shift, length, mean, mean, 0.0, paid)
+    turn.criteria.sources[2][o] = yc_source(seconds, shift, length, second, second, 2.0 * paid, paid * paid)
 
 
 cdef class Approximated(Player):

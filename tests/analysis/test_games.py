@@ -11,7 +11,7 @@ import pytest
 from launch import command, computed
 from small_games import SMALL
 
-from yahtzee_cluster.analysis.forward import compare, play_for, play_for_mean
+from yahtzee_cluster.analysis.forward import compare, play_by, play_for, play_for_mean
 from yahtzee_cluster.analysis.statistics import EXTRA_BONUS, statistics
 from yahtzee_cluster.errors import KernelArgumentError, UsageError
 from yahtzee_cluster.game import reference
@@ -20,6 +20,9 @@ from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels.flow import Flow
 from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.objectives.probabilities import Scores
+from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.tables import table_of
+from yahtzee_cluster.tables.memory import solve_in_memory
 from yahtzee_cluster.tables.table import Table
 
 
@@ -196,6 +199,38 @@ def test_boxes_are_the_judge_s(tmp_path: Path) -> None:
         mean, square = np.split(np.array(judged(table.rules, target)), 2)
         assert games.mean == pytest.approx(mean, rel=1e-11)
         assert games.variance == pytest.approx(square - mean**2, rel=1e-9)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("name", "enough"), [("free", 9), ("forced", 1)])
+def test_ties_of_a_utility(name: str, enough: int) -> None:
+    """Among equal utilities, the policy of the highest mean decides, in whole games as in advice."""
+    rules = parse_rules(SMALL[name], name)
+    worth = tuple(float(min(score, enough)) for score in range(Utility.count_scores(rules)))
+    problem = Utility(rules, "enough", worth)
+    utility, moments = reference.utility(rules, worth.__getitem__), reference.moments(rules)
+
+    @cache
+    def final(free: int, upper: int, chip: bool, score: int) -> reference.Row:
+        if not free:
+            return (worth[score], float(score))
+
+        def options(roll: reference.Roll) -> list[tuple[reference.Row, reference.Row]]:
+            found: list[tuple[reference.Row, reference.Row]] = []
+            for play in rules.plays(free, chip, roll):
+                anchor, points = reference.after(rules, free, upper, play)
+                mean, square = moments(*anchor)
+                later = mean + points, square + 2 * points * mean + points**2
+                found.append(((utility(*anchor, score + points), *later), final(*anchor, score + points)))
+            return found
+
+        return reference.evaluated_turn(options)
+
+    table = table_of(problem, solve_in_memory(problem, keeps_all=True))
+    games = play_by(table)
+    value, mean = final(rules.all_free, 0, False, 0)
+    assert games.moments[0] == pytest.approx(mean, rel=1e-12)
+    assert -np.diff(games.curve, append=0.0) @ worth[: len(games.curve)] == pytest.approx(value, rel=1e-12)
 
 
 def test_threads_change_nothing(tmp_path: Path) -> None:

@@ -107,14 +107,13 @@ class Utility(Scorecards):
         falls = bool((np.diff(worth) < 0).any())
         last = self.anchors.places(0)
         at_the_end = np.concatenate([worth[:length] for length in self.lengths[last]])
-        return self.each_set(self._kernel(self.new_turn(), falls).solve, at_the_end)
+        kernel = needs.Utility(self.new_turn(), self.anchors, self.lengths, self.offsets, falls, self.worth[-1])
+        return self.each_set(kernel.solve, at_the_end)
 
     def player(self, turn: Turn) -> needs.Utility:
-        """The kernel, for values and decisions."""
-        return self._kernel(turn, falls=True)  # decisions need every category in which a roll may score zero
-
-    def _kernel(self, turn: Turn, falls: bool) -> needs.Utility:
-        return needs.Utility(turn, self.anchors, self.lengths, self.offsets, falls, self.worth[-1])
+        """The kernel for decisions, in which ties go to the highest expected score."""
+        moments = self.expected.mean, self.expected.second_moment
+        return needs.Utility(turn, self.anchors, self.lengths, self.offsets, True, self.worth[-1], *moments)
 
     @cached_property
     def expected(self) -> ExpectedTable:
