@@ -94,7 +94,9 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     rules, target, compared_for = GAMES[request.param]
     table = computed(rules, tmp_path_factory.mktemp("figures") / "table", "scores", target)
     goal = parse_goal("power:2")
-    return find(table, compared_for, Another(str(goal), goal.words, OfGoal(goal).played(table.rules)))
+    return find(
+        table, compared_for, Another("goal", str(goal), f"playing for {goal.words}", OfGoal(goal).played(table.rules))
+    )
 
 
 @pytest.fixture(scope="module", params=figures.WIDTHS)

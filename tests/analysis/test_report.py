@@ -281,7 +281,7 @@ def test_another_goal(table: Table, written: Path, tmp_path: Path) -> None:
     assert told["p"] != json.loads(command("statistics", "--rules", tmp_path / "free.toml", "--json").stdout)["p"]
     brings = f"brings {told['mean']:.4f} points on average, with a standard deviation of {told['std']:.4f}"
     assert brings in page
-    assert "<h2>Another goal</h2>" in page
+    assert "<h2>Another way to play</h2>" in page
     assert "report --store DIR --out DIR --goal power:2</code>" in page
     assert (tmp_path / "figures" / "goal.svg").exists()
     assert command(*report, "--goal", f"reach:{TARGET}").returncode == 0

@@ -296,6 +296,8 @@ def test_one_answer() -> None:
     assert (found["score"], found["chip"], found["upper"], found["rolls_left"]) == (203, True, 3, 2)
     state = ["--used", "aces,full-house,yahtzee,chance", "--upper", "3", "--chip", "--score-so-far", "203"]
     assert told(*state, "--dice", "22256") == found | {"card": None}
+    assert found["strategy"] is None
+    assert set(told(*flags, "--strategy", "greedy")["strategy"]) == {"name", "words", "cost"}
     reached = told(*flags, "--goal", "reach:300", "--distribution")
     assert reached["distribution"]["at_least"][300] == pytest.approx(reached["value"], rel=1e-12)
     assert reached["mean"] == reached["distribution"]["mean"]

@@ -144,9 +144,9 @@ def _goal(found: Findings) -> Words:
     mean, second_moment = found.another.games.moments
     median, usual = (_last_with(curve, 0.5) for curve in (found.another.games.curve, found.expected))
     return Words(
-        f"Two falling curves: when playing for the goal, 50{SPACE}% is passed at {median} points; when {FOR_MEAN}, at "
+        f"Two falling curves: when {found.another.short}, 50{SPACE}% is passed at {median} points; when {FOR_MEAN}, at "
         f"{usual}.",
-        f"Probability of a final score of at least s when playing for {found.another.words}, which brings {mean:.4f} "
+        f"Probability of a final score of at least s when {found.another.words}, which brings {mean:.4f} "
         f"points on average, with a standard deviation of {std_of(mean, second_moment):.4f}; and when {FOR_MEAN}.",
     )
 

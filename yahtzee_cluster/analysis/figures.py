@@ -247,12 +247,12 @@ def correlations(figure: Any, found: Findings) -> None:
 
 
 def goal(figure: Any, found: Findings) -> None:
-    """The probability of at least each score when playing for another goal, and for the highest expected score."""
+    """The probability of at least each score when playing in another way, and for the highest expected score."""
     assert found.another
     axes = figure.subplots()
     last = last_usual(found)
     for curve, style, label in (
-        (found.another.games.curve, BEST, "playing for the goal"),
+        (found.another.games.curve, BEST, found.another.short),
         (found.expected, MEAN, FOR_MEAN),
     ):
         axes.plot(100 * np.pad(curve, (0, last))[: last + 1], label=label, **style)

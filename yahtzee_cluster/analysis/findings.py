@@ -20,11 +20,19 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Another:
-    """Another goal that the game is played for, and what comes of it."""
+    """Another way to play the game, and what comes of it."""
 
-    goal: str
+    kind: str
+    """`goal` or `strategy`."""
+    name: str
     words: str
+    """As in "playing for at least 250 points"."""
     games: Played
+
+    @property
+    def short(self) -> str:
+        """The same without a name."""
+        return f"playing {'for' if self.kind == 'goal' else 'by'} the {self.kind}"
 
 
 @dataclass(frozen=True)

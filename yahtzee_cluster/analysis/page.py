@@ -41,7 +41,7 @@ FORM = """<form class="score" hidden>
 HEADINGS: dict[figures.Draw, str] = {
     figures.distribution: "<h2>The final score</h2>",
     figures.boxes: "</section>\n<h2>What every box brings</h2>",
-    figures.goal: "<h2>Another goal</h2>",
+    figures.goal: "<h2>Another way to play</h2>",
     figures.parting: "<h2>Where the strategies differ</h2>",
 }
 """What stands between the figures, each above this one. The section is that of the figures over scores."""
@@ -193,7 +193,7 @@ def _provenance(found: Findings, sheets: Sequence[str]) -> Iterator[str]:
     if name not in preset_names() or found.rules != load_rules(name):
         name = "FILE"
     asked = f" --for {found.compared_for}" if found.compared_for else ""
-    asked += f" --goal {escape(shlex.quote(found.another.goal))}" if found.another else ""
+    asked += f" --{found.another.kind} {escape(shlex.quote(found.another.name))}" if found.another else ""
     date = f", computed on {found.computed_on}" if found.computed_on else ""
     links = ", ".join(f'<a href="tables/{sheet}.csv">{sheet}</a>' for sheet in sheets)
     yield (

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 
-from yahtzee_cluster.commands.asking import add_position, adviser_of, goal_of, position_of
+from yahtzee_cluster.commands.asking import add_position, adviser_of, consulted, goal_of, position_of
 from yahtzee_cluster.commands.shared import add_json
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.conversation import Conversation, answer_lines, talk
-from yahtzee_cluster.play.wording import listing
+from yahtzee_cluster.play.wording import listing, with_strategy
 
 OF_A_POSITION = (
     *("beat", "reach", "goal", "dice", "rolls_left", "json", "card", "used", "upper", "chip", "score_so_far"),
-    *("cache", "threads", "limit", "other"),
+    *("cache", "threads", "limit", "other", "strategy"),
 )
 
 
@@ -49,11 +49,14 @@ def run(options: argparse.Namespace) -> str:
         goal = goal_of(options, adviser)
         position = position_of(options, adviser, goal)
         adviser.check(position)
+        strategy = consulted(options, adviser)
         if options.json:
-            return json.dumps(adviser.answer(position, goal).to_dict())
+            return json.dumps(adviser.answer(position, goal, strategy=strategy).to_dict())
         if position.roll is None:
-            return talk(Conversation(adviser, position, goal))
-        return listing(adviser.advise(position, goal), goal)
+            return talk(Conversation(adviser, position, goal, strategy))
+        advice = adviser.advise(position, goal)
+        said = strategy.said(position, advice) if strategy else None
+        return with_strategy(listing(advice, goal), said, advice)
 
 
 def _check_lines(options: argparse.Namespace, adviser: Adviser) -> None:

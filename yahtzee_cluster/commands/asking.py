@@ -14,6 +14,7 @@ from yahtzee_cluster.game.scorecard import parse_scorecard
 from yahtzee_cluster.objectives.goals import WIN, Goal, parse_goal
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import Adviser
+from yahtzee_cluster.play.consulted import Consulted
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.play.sources import LIMIT_S
 from yahtzee_cluster.runtime.configuration import MAX_THREADS, parse_bytes
@@ -40,6 +41,12 @@ def add_position(parser: argparse.ArgumentParser) -> None:
         metavar="CARD",
         help="the scorecard of another player, to win against; first that of the player who moves next. The position "
         "is that of the player to move",
+    )
+    parser.add_argument(
+        "--strategy",
+        metavar="STRATEGY",
+        help="add what this strategy would do, and what it costs: one that `yahtzee-cluster strategies` lists, a file, "
+        "a goal, or a table",
     )
     goal = parser.add_mutually_exclusive_group()
     goal.add_argument(
@@ -72,6 +79,11 @@ def adviser_of(options: argparse.Namespace, default_rules: str = "yahtzee") -> A
     limit_bytes = None if options.cache is None else parse_bytes(options.cache)
     limit_s = LIMIT_S if options.limit is None else _seconds(options.limit)
     return Adviser(rules, table, threads=options.threads, limit_bytes=limit_bytes, limit_s=limit_s)
+
+
+def consulted(options: argparse.Namespace, adviser: Adviser) -> Consulted | None:
+    """The strategy that the flags ask, if any."""
+    return None if options.strategy is None else Consulted(options.strategy, adviser)
 
 
 def _seconds(text: str) -> float:

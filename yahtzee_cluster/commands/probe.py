@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from yahtzee_cluster.commands.asking import add_position, adviser_of, goal_of, position_of
+from yahtzee_cluster.commands.asking import add_position, adviser_of, consulted, goal_of, position_of
 from yahtzee_cluster.commands.shared import add_json
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.question import answer_questions
@@ -54,11 +54,12 @@ def run(options: argparse.Namespace) -> str:
         goal = goal_of(options, adviser)
         if options.lines:
             refuse_flags(options, OF_A_POSITION, "lines: every line has its own position")
-            answer_questions(adviser, goal)
+            answer_questions(adviser, goal, consulted(options, adviser))
             return ""
         position = position_of(options, adviser, goal)
         if options.plan:
             plan = adviser.plan(position, goal)
             return json.dumps(plan.to_dict()) if options.json else plan.words
-        answer = adviser.answer(position, goal, with_distribution=options.distribution)
+        strategy = consulted(options, adviser)
+        answer = adviser.answer(position, goal, with_distribution=options.distribution, strategy=strategy)
     return json.dumps(answer.to_dict()) if options.json else in_words(answer)

@@ -10,7 +10,7 @@ from yahtzee_cluster.analysis.report import prepare, write
 from yahtzee_cluster.commands.shared import count
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.objectives.goals import MEAN, parse_goal
-from yahtzee_cluster.play.strategies import OfGoal
+from yahtzee_cluster.play.strategies import OfGoal, common_rules, parse_strategy
 from yahtzee_cluster.tables import open_table
 
 
@@ -32,6 +32,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="GOAL",
         help="add playing for another goal, as for `yahtzee-cluster probe`; reach:N is --for N",
     )
+    compared.add_argument(
+        "--strategy", metavar="STRATEGY", help="add a strategy: one that `yahtzee-cluster strategies` lists, or a file"
+    )
 
 
 def run(options: argparse.Namespace) -> str:
@@ -41,10 +44,15 @@ def run(options: argparse.Namespace) -> str:
     table, out = open_table(options.store), Path(options.out)
     table.score_curve()  # raises for other kinds of table, before anything is written
     goal = None if options.goal is None else parse_goal(options.goal)
-    if goal == MEAN:
-        raise UsageError("goal: a report always has the highest expected score; name another goal")
+    strategy = None if options.strategy is None else parse_strategy(options.strategy)
+    if goal == MEAN or (strategy and strategy.words == MEAN.words):
+        raise UsageError("a report always has the highest expected score; name another goal or strategy")
     prepare(out)
-    if goal is None or goal.reach is not None:
+    if strategy:
+        games = strategy.played(common_rules([strategy], table.rules))
+        another = Another("strategy", options.strategy, f"playing by {strategy.name}", games)
+    elif goal and goal.reach is None:
+        another = Another("goal", str(goal), f"playing for {goal.words}", OfGoal(goal).played(table.rules))
+    else:
         return str(write(find(table, goal.reach if goal else options.target), out))
-    another = Another(str(goal), goal.words, OfGoal(goal).played(table.rules))
     return str(write(find(table, None, another), out))

@@ -17,7 +17,7 @@ from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.expected import std_of
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
 from yahtzee_cluster.output import refuse_flags
-from yahtzee_cluster.play.strategies import OfGoal
+from yahtzee_cluster.play.strategies import OfGoal, common_rules, parse_strategy
 from yahtzee_cluster.play.wording import percentiles as in_percentiles
 from yahtzee_cluster.tables import open_table
 
@@ -39,6 +39,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     goal = parser.add_mutually_exclusive_group()
     goal.add_argument("--for", dest="target", type=count, metavar="N", help="play for at least N points, by a table")
     goal.add_argument("--goal", metavar="GOAL", help="play for a goal, as for `yahtzee-cluster probe`")
+    goal.add_argument(
+        "--strategy", metavar="STRATEGY", help="play by a strategy, as for `yahtzee-cluster evaluate`, in whole games"
+    )
     add_scorecard(parser)
     add_json(parser)
 
@@ -51,10 +54,15 @@ def run(options: argparse.Namespace) -> str:
     rules = table.rules if table else load_rules("yahtzee" if options.rules is None else options.rules)
     card = scorecard(options, Anchors(rules))
     start, goal = card.anchor, MEAN if options.goal is None else parse_goal(options.goal)
+    strategy = None if options.strategy is None else parse_strategy(options.strategy)
     if options.target is not None:
         goal = Goal("reach", options.target)
     if table:
         games = play_for(options.target, table, start)
+    elif strategy:
+        refuse_flags(options, ["card", "used", "upper", "chip"], "strategy: is evaluated over whole games")
+        rules = common_rules([strategy], None if options.rules is None else rules)
+        games = strategy.played(rules)
     elif goal == MEAN:
         games = play_for_mean(rules, start)
     else:
@@ -64,10 +72,12 @@ def run(options: argparse.Namespace) -> str:
         games = OfGoal(goal, card.score or 0).played(rest_of(rules, start))
     mean, second_moment = games.moments
     percentiles = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
-    summary: dict[str, Any] = {"rules": rules.name, "goal": str(goal), "for": options.target, "mean": mean}
+    played_for = strategy.words if strategy else goal.words
+    summary: dict[str, Any] = {"rules": rules.name, "goal": None if strategy else str(goal), "for": options.target}
+    summary |= {"strategy": strategy.name if strategy else None, "mean": mean}
     summary["std"] = std_of(mean, second_moment)
     variances = games.variance.tolist()
-    if goal == MEAN:
+    if goal == MEAN and not strategy:
         found = statistics(rules, start)
         variances = found.variance.tolist()
         summary["covariances"] = found.covariance.tolist()
@@ -75,7 +85,7 @@ def run(options: argparse.Namespace) -> str:
         columns = {"names": games.names, "means": games.mean.tolist()}
         columns["variances"] = [None if isnan(variance) else variance for variance in variances]
         return json.dumps(summary | columns | {"percentiles": percentiles, "p": games.curve.tolist()})
-    lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {goal.words}"]
+    lines = [f"{'rules':10} {rules.name}", f"{'played for':10} {played_for}"]
     lines += [f"{key:10} {summary[key]:.4f}" for key in ("mean", "std")]
     lines += ["", *box_table(games.names, games.mean.tolist(), variances)]
     lines += ["", *in_percentiles({f"{share:g}": at for share, at in percentiles.items()})]

@@ -9,7 +9,7 @@ solved in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from yahtzee_cluster.play.sources import LIMIT_S, Sources
 from yahtzee_cluster.play.two_players import ToWin
 from yahtzee_cluster.tables import table_of
 from yahtzee_cluster.tables.table import Table
+
+if TYPE_CHECKING:
+    from yahtzee_cluster.play.consulted import Consulted
 
 Asked = Goal | str | int | None
 """A goal; as `parse_goal` reads it; as a score to reach; or the one by default."""
@@ -106,8 +109,18 @@ class Adviser:
             raise UsageError("no box is free: the game is over")
         return self._evaluated(position, self._sources.aim(position, self._goal(goal, position)))
 
-    def answer(self, position: Position, goal: Asked = None, *, with_distribution: bool = False) -> Answer:
-        """All that is to be known of a position, for a goal; the distribution of the final score only if asked for."""
+    def answer(
+        self,
+        position: Position,
+        goal: Asked = None,
+        *,
+        with_distribution: bool = False,
+        strategy: Consulted | None = None,
+    ) -> Answer:
+        """All that is to be known of a position, for a goal; the distribution of the final score only if asked for.
+
+        A strategy is asked for its move, which is judged by the goal.
+        """
         goal = self._goal(goal, position)
         self.check(position)
         if with_distribution and goal.is_played_at_a_table:
@@ -133,8 +146,14 @@ class Adviser:
             ends=tuple(sorted(boxes.items(), key=lambda end: -end[1])),
             source=aim.source,
             rule=rule,
+            said=strategy.said(position, moves) if strategy else None,
             distribution=found,
         )
+
+    def by_the_rule(self, position: Position) -> Move:
+        """The best move by the rule for several players, where others are known."""
+        rule = ByTheRule(Choices(rest_of(self.rules, position.anchor)), position)
+        return self._evaluated(position, rule)[0].move
 
     def prepare(self, position: Position, goal: Asked = None, within_s: float = 0.0) -> bool:
         """Begin to solve in the background what advice needs from this position on; whether it is there by then."""
@@ -184,8 +203,7 @@ class Adviser:
 
     def _rule(self, position: Position, moves: Sequence[Advice]) -> tuple[Move, float] | None:
         """The best move by the rule for several players, and what it costs; None where nothing better is known."""
-        rule = ByTheRule(Choices(rest_of(self.rules, position.anchor)), position)
-        best = self._evaluated(position, rule)[0].move
+        best = self.by_the_rule(position)
         return next(((one.move, one.cost) for one in moves if one.move == best), None)
 
     # --------------------------------------------------------------------------------------------- the final score

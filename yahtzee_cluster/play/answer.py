@@ -86,6 +86,19 @@ class Advice:
         return found | {"mean": self.expected, "std": self.std}
 
 
+@dataclass(frozen=True)
+class Said:
+    """A move that a strategy makes, and what it costs."""
+
+    strategy: str
+    move: Move
+    cost: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The strategy with its move, ready for JSON."""
+        return {"name": self.strategy, "words": self.move.words, "cost": self.cost}
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Distribution:
     """How the final score is distributed.
@@ -176,6 +189,8 @@ class Answer:
     """Where the values are from: `expected`, `table`, `solved`, `rule` or `score`."""
     rule: tuple[Move, float] | None = None
     """With two players, the move that the rule for several players takes, and what it costs."""
+    said: Said | None = None
+    """The move of a strategy, if one was asked, and what it costs by the goal."""
     distribution: Distribution | None = None
     """How the final score is distributed when playing for the goal, if that was asked for."""
 
@@ -225,6 +240,7 @@ class Answer:
             "source": self.source,
             "others": [{"score": other.score, "free": other.anchor.free.bit_count()} for other in position.others],
             "rule": self.rule and {"words": self.rule[0].words, "cost": self.rule[1]},
+            "strategy": self.said and self.said.to_dict(),
             "moves": [advice.to_dict() for advice in self.moves],
             "distribution": self.distribution and self.distribution.to_dict(),
         }

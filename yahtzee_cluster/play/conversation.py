@@ -15,8 +15,9 @@ from yahtzee_cluster.game.notation import anchor_of, find_box, parse_dice
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
 from yahtzee_cluster.output import wrapped, write_stdout
 from yahtzee_cluster.play.advice import Adviser
+from yahtzee_cluster.play.consulted import Consulted
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
-from yahtzee_cluster.play.wording import figures_of, listing
+from yahtzee_cluster.play.wording import figures_of, listing, with_strategy
 from yahtzee_cluster.text import shown
 
 SHOWN = 5
@@ -60,8 +61,9 @@ class State:
 class Conversation:
     """Advice during a game: the player types what the dice show and which box is filled."""
 
-    def __init__(self, adviser: Adviser, position: Position, goal: Goal) -> None:
+    def __init__(self, adviser: Adviser, position: Position, goal: Goal, strategy: Consulted | None = None) -> None:
         self._adviser = adviser
+        self._strategy = strategy
         self._states = [State(position, goal)]
 
     @property
@@ -142,7 +144,8 @@ class Conversation:
         if position.roll is None:
             figures = ", ".join(figure.in_a_sentence for figure in figures_of(advice[0], goal))
             return f"{self._card(position)}\nPlaying for {goal.words}: {figures}."
-        return listing(advice, goal, most)
+        said = self._strategy.said(position, advice) if self._strategy else None
+        return with_strategy(listing(advice, goal, most), said, advice)
 
     def _goal(self, said: str) -> Goal:
         if said != "table":

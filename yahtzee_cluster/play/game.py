@@ -22,8 +22,10 @@ from yahtzee_cluster.objectives.goals import Goal
 from yahtzee_cluster.play.advice import Adviser, Asked
 from yahtzee_cluster.play.answer import Advice, Answer, Distribution
 from yahtzee_cluster.play.choices import Move
+from yahtzee_cluster.play.consulted import Consulted
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.play.sources import LIMIT_S
+from yahtzee_cluster.play.strategy import Strategy
 from yahtzee_cluster.tables import open_table
 from yahtzee_cluster.tables.table import Table
 from yahtzee_cluster.text import shown
@@ -117,13 +119,18 @@ class Game:
 
     # ------------------------------------------------------------------------------------------------- questions
 
-    def advise(self, goal: Asked = None) -> Answer:
+    def advise(self, goal: Asked = None, strategy: Strategy | str | None = None) -> Answer:
         """Every legal move, the best first, and all else that is to be known for a goal.
 
         A goal is a text as `parse_goal` reads it, a score to reach, or a `Goal`. Without one it is to win if there are
         other players, else the goal of the table that `new_game` was given, or the highest expected score.
+        A strategy, by its name or file, is asked for its move, which is judged by the goal:
+
+        >>> found = yc.new_game().with_dice("22256").advise(strategy="greedy").said
+        >>> print(f"{found.move.words} costs {found.cost:.2f}")
+        keep 5 6 costs 8.26
         """
-        return self._answer(goal)
+        return self._answer(goal, strategy=strategy)
 
     def value(self, goal: Asked = None) -> float:
         """The value of the position by a goal, with the best play: a probability, an expected score or a utility.
@@ -140,12 +147,19 @@ class Game:
         assert found
         return found
 
-    def _answer(self, goal: Asked | np.integer[Any], *, with_distribution: bool = False) -> Answer:
+    def _answer(
+        self,
+        goal: Asked | np.integer[Any],
+        *,
+        with_distribution: bool = False,
+        strategy: Strategy | str | None = None,
+    ) -> Answer:
         if isinstance(goal, np.integer):
             goal = int(goal)
         if not isinstance(goal, Goal | str | int | None):
             raise UsageError(f"goal: expected a text such as reach:250, or a score to reach, found {shown(goal)}")
-        return self.adviser.answer(self.position, goal, with_distribution=with_distribution)
+        asked = None if strategy is None else Consulted(strategy, self.adviser)
+        return self.adviser.answer(self.position, goal, with_distribution=with_distribution, strategy=asked)
 
     # ----------------------------------------------------------------------------------------------------- moves
 

@@ -16,6 +16,7 @@ from yahtzee_cluster.objectives.goals import WIN, Goal, parse_goal
 from yahtzee_cluster.output import write_stdout
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import VERSION
+from yahtzee_cluster.play.consulted import Consulted
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.text import shown, suggestion
 
@@ -24,14 +25,14 @@ STATE = "used", "upper", "chip", "score"
 FIELDS = "id", "card", *STATE, "dice", "rolls_left", "others", "goal", "distribution"
 
 
-def answer_questions(adviser: Adviser, goal: Goal) -> None:
+def answer_questions(adviser: Adviser, goal: Goal, strategy: Consulted | None = None) -> None:
     """Answer every line of stdin with one on stdout; a line that cannot be answered with an object that says why."""
     n_refused = 0
     for number, line in enumerate(sys.stdin, start=1):
         question: Any = None
         try:
             question = parsed(line)
-            told = answered(question, adviser, goal)
+            told = answered(question, adviser, goal, strategy)
         except UsageError as error:
             n_refused += 1
             told = {"version": VERSION, "line": number, "error": str(error)}
@@ -64,7 +65,9 @@ def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is no number in JSON")
 
 
-def answered(question: Mapping[str, Any], adviser: Adviser, goal: Goal) -> dict[str, Any]:
+def answered(
+    question: Mapping[str, Any], adviser: Adviser, goal: Goal, strategy: Consulted | None = None
+) -> dict[str, Any]:
     """The answer to a question; if it names no goal, that is to win against other players, or else `goal`."""
     for name in question:
         if name not in FIELDS:
@@ -78,7 +81,7 @@ def answered(question: Mapping[str, Any], adviser: Adviser, goal: Goal) -> dict[
     goal = by_default if said is None else parse_goal(said)
     if position.others and not goal.is_played_at_a_table:
         raise UsageError("others: only the goal win looks at the other players")
-    return adviser.answer(position, goal, with_distribution=with_distribution).to_dict()
+    return adviser.answer(position, goal, with_distribution=with_distribution, strategy=strategy).to_dict()
 
 
 def position_of(question: Mapping[str, Any], adviser: Adviser) -> Position:

@@ -7,10 +7,10 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING, NamedTuple
 
 from yahtzee_cluster.objectives.goals import MEAN, Goal
-from yahtzee_cluster.play.choices import TIE
+from yahtzee_cluster.play.choices import TIE, Move
 
 if TYPE_CHECKING:
-    from yahtzee_cluster.play.answer import Advice, Answer
+    from yahtzee_cluster.play.answer import Advice, Answer, Said
 
 
 class Figure(NamedTuple):
@@ -66,15 +66,29 @@ def in_words(answer: Answer, most: int | None = None) -> str:
     if answer.source == "rule":
         lines.append(f"{'by':10} the rule for several players, which approximates")
     elif answer.rule:
-        move, cost = answer.rule
-        off = f"which costs {100 * cost:.3g} %" if cost else "too"
-        lines.append(f"{'rule':10} the rule for several players says {move.words}, {off}")
+        lines.append(f"{'rule':10} the rule for several players says {_judged(*answer.rule, is_chance=True)}")
+    if answer.said and answer.best:
+        lines.append(f"{'strategy':10} {said_in_words(answer.said, answer.best)}")
     if answer.moves:
         lines += ["", listing(answer.moves, goal, most)]
         lines += [f"and {left} more"] if (left := len(answer.moves[most:]) if most else 0) else []
     if answer.distribution:
         lines += ["", *percentiles(answer.distribution.to_dict()["percentiles"])]
     return "\n".join(lines)
+
+
+def with_strategy(text: str, said: Said | None, advice: Sequence[Advice]) -> str:
+    """A listing with the move of a strategy below, if one was asked."""
+    return f"{text}\n{said_in_words(said, advice[0])}" if said else text
+
+
+def said_in_words(said: Said, best: Advice) -> str:
+    """What a strategy would do, beside the best move."""
+    return f"{said.strategy} says {_judged(said.move, said.cost, is_chance=best.p is not None)}"
+
+
+def _judged(move: Move, cost: float, is_chance: bool) -> str:
+    return f"{move.words}, {f'which costs {_amount(cost, is_chance)}' if cost else 'too'}"
 
 
 def percentiles(scores: Mapping[str, int]) -> list[str]:
@@ -89,6 +103,8 @@ def _percent(p: float) -> str:
 
 
 def _cost(advice: Advice) -> str:
-    if advice.cost == 0:
-        return ""
-    return f"-{advice.cost:.3g}" if advice.p is None else f"-{100 * advice.cost:.3g} %"
+    return f"-{_amount(advice.cost, is_chance=advice.p is not None)}" if advice.cost else ""
+
+
+def _amount(cost: float, is_chance: bool) -> str:
+    return f"{100 * cost:.3g} %" if is_chance else f"{cost:.3g}"
