@@ -43,6 +43,8 @@ class Evaluation:
     games: Played
     best: float
     """The highest mean of any strategy."""
+    by_ties: tuple[float, float]
+    """The lowest and the highest mean that other ways of breaking ties would bring."""
     loss: Values
     """[turn, stage]: the expected points lost by decisions, measured by optimal play from there on."""
     habits: tuple[Habit, ...]
@@ -66,6 +68,18 @@ def mean_of(decider: policies.Decider, expected: ExpectedTable) -> float:
     return float(values[expected.start])
 
 
+def range_among_ties(decider: policies.Decider, expected: ExpectedTable) -> tuple[float, float]:
+    """The lowest and the highest mean of a strategy, however ties are broken; rules leave none."""
+    if not isinstance(decider, policies.ByWorth):
+        mean = mean_of(decider, expected)
+        return mean, mean
+    currencies = Currencies.of(decider.turn.moves, expected.anchors.bonus)
+    points, crossing = currencies.payoffs.sum(axis=0), currencies.crossing.sum()
+    out = np.empty((2, expected.anchors.n_places))
+    policies.most_among_ties(decider, np.stack([-points, points]), np.array([-crossing, crossing]), out)
+    return -float(out[0, expected.start]), float(out[1, expected.start])
+
+
 def evaluate(expected: ExpectedTable, decider_of: DeciderOf, words: str, threads: int | None = None) -> Evaluation:
     """All that is known of a strategy that decides by the anchor alone."""
     anchors, turn = expected.anchors, Turn(compile_moves(expected.anchors.rules))
@@ -79,6 +93,7 @@ def evaluate(expected: ExpectedTable, decider_of: DeciderOf, words: str, threads
         statistics=statistics,
         games=play_by_anchor(expected, decider_of, words, threads=threads),
         best=float(expected.mean[expected.start]),
+        by_ties=range_among_ties(decider, expected),
         loss=by_free[::-1],
         habits=_habits(by_keep, by_box, names),
     )

@@ -16,14 +16,16 @@ from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile
 from yahtzee_cluster.commands.shared import add_json, box_table
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rule_files import load_rules
-from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import solve_expected, std_of
-from yahtzee_cluster.objectives.goals import Goal, parse_goal
-from yahtzee_cluster.play.opponents import curve_of
+from yahtzee_cluster.objectives.goals import parse_goal
+from yahtzee_cluster.play.opponents import mean_worth
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
 from yahtzee_cluster.play.strategy import ByAnchorAlone
 from yahtzee_cluster.play.strategy_files import Described
 from yahtzee_cluster.play.wording import percentiles
+
+LAST_DIGIT = 1e-6
+"""The last digit of a mean that is printed."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -66,9 +68,9 @@ def run(options: argparse.Namespace) -> str:
     if isinstance(strategy, Described):
         facts |= {"parameters": strategy.n_parameters, "published": strategy.published}
     if goal:
-        facts |= {"goal": str(goal), "value": _value(goal, games, rules)}
+        facts |= {"goal": str(goal), "value": mean_worth(goal, games.curve, rules)}
     if found:
-        facts |= {"best": found.best, "loss": found.best - mean}
+        facts |= {"best": found.best, "loss": found.best - mean, "by_ties": _range(found.by_ties)}
     shares = {share: percentile(games.curve, share / 100) for share in PERCENTILES}
     if options.json:
         return json.dumps(facts | _details(games, found) | {"percentiles": shares, "p": games.curve.tolist()})
@@ -78,13 +80,14 @@ def run(options: argparse.Namespace) -> str:
     return "\n".join(lines + (["", *_losses(found)] if found else []))
 
 
-def _value(goal: Goal, games: Played, rules: Rules) -> float:
-    """The mean utility of the final score by a goal."""
-    worths = goal.worths(len(games.curve), lambda opponent: curve_of(opponent, rules))
-    return float(-np.diff(games.curve, append=0.0) @ worths)
+def _range(means: tuple[float, float]) -> tuple[float, float] | None:
+    """The lowest and the highest mean by ties, where they differ in a digit that is printed."""
+    return means if means[1] - means[0] > LAST_DIGIT else None
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"{value[0]:.6f} to {value[1]:.6f}, by how ties are broken"
     return f"{value:.6f}" if isinstance(value, float) else str(value)
 
 

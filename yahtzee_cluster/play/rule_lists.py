@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -25,6 +25,8 @@ from yahtzee_cluster.text import shown
 
 MOST_RULES = 100
 """The most rules of one list."""
+REMEMBERED = 2000
+"""Rules that are remembered as they were read."""
 
 OPTIMAL = "optimal"
 Part = TypeVar("Part", KeepPart, ScorePart)
@@ -54,10 +56,14 @@ class RuleList(ByAnchorAlone):
         keep = None if rolls else _rules_of(fields, "keep")
         found = cls(rules, keep, _rules_of(fields, "score"), _order_of(fields, rules))
         try:
-            _ = found._keep_parts, found._score_parts  # which reads the rules
+            found.check()
         except UsageError as error:
             raise FileError(source, str(error)) from None
         return found
+
+    def check(self) -> None:
+        """Refuse rules that cannot be read."""
+        _ = self._keep_parts, self._score_parts
 
     @property
     def rules(self) -> Rules:
@@ -115,17 +121,17 @@ class RuleList(ByAnchorAlone):
             found += _never("score", self.score, scoring, there)
         return found
 
-    @cached_property
+    @property
     def _words(self) -> GameWords:
-        return GameWords(self.game)
+        return _words_of(self.game)
 
     @cached_property
     def _keep_parts(self) -> list[list[KeepPart]] | None:
-        return None if self.keep is None else _parts("keep", self.keep, self._words, read_keep)
+        return None if self.keep is None else _parts("keep", self.keep, self.game, read_keep)
 
     @cached_property
     def _score_parts(self) -> list[list[ScorePart]]:
-        return _parts("score", self.score, self._words, read_score)
+        return _parts("score", self.score, self.game, read_score)
 
 
 def _rules_of(fields: Fields, key: str) -> tuple[str, ...]:
@@ -160,10 +166,24 @@ def _order_of(fields: Fields, rules: Rules) -> tuple[int, ...]:
     return tuple(order)
 
 
+_words_of = lru_cache(GameWords)
+
+
 def _parts(
-    key: str, listed: Sequence[str], game: GameWords, read: Callable[[Words, GameWords], list[Part]]
+    key: str, listed: Sequence[str], game: Rules, read: Callable[[Words, GameWords], list[Part]]
 ) -> list[list[Part]]:
-    return [read(Words(rule, f"{key} {number}"), game) for number, rule in enumerate(listed, 1)]
+    found = []
+    for number, rule in enumerate(listed, 1):
+        try:
+            found.append(_parts_of(read, game, rule))
+        except UsageError as error:
+            raise UsageError(f"{key} {number}: {error}") from None
+    return found
+
+
+@lru_cache(REMEMBERED)
+def _parts_of(read: Callable[[Words, GameWords], list[Part]], game: Rules, rule: str) -> list[Part]:
+    return read(Words(rule), _words_of(game))
 
 
 Matching = tuple[NDArray[np.bool_], NDArray[np.bool_], int]

@@ -39,6 +39,7 @@ STATES = ("free", "unused", "used", "scored")
 BESIDE_BOXES = {*(",", "(", ")", "or", "and", "is", "are", "if", "unless", "with", "winning", "low", "high"), *STATES}
 """Words that end the name of a box; where they are part of it, the name stands in single quotes."""
 
+WORD = r"'[^']*'|[(),]|[^\s(),']+|'"
 DEEPEST = 20
 CONDITIONS = (
     "BOX free or used", "any of, all of or none of BOXES free", "more than N upper boxes free", "its box free",
@@ -46,12 +47,16 @@ CONDITIONS = (
 )  # fmt: skip
 
 
-class Words:
-    """The words of one rule, read from left to right; `name` is what an error message calls the rule."""
+def quoted(name: str) -> str:
+    """The name of a box as it stands in a rule."""
+    return f"'{name}'" if not BESIDE_BOXES.isdisjoint(re.findall(WORD, name.lower())) else name
 
-    def __init__(self, text: str, name: str) -> None:
-        self.name = name
-        self._words: list[str] = re.findall(r"'[^']*'|[(),]|[^\s(),']+|'", text)
+
+class Words:
+    """The words of one rule, read from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._words: list[str] = re.findall(WORD, text)
         self._at = 0
 
     @property
@@ -93,7 +98,7 @@ class Words:
         rest = " ".join(self._words[self._at :])
         question = did_you_mean(rest.lower(), known) or did_you_mean(self.next.lower(), known)
         found = shown(rest) if rest else "the end"
-        raise UsageError(f"{self.name}: expected {expected}, found {found}{f'; {question}' * bool(question)}")
+        raise UsageError(f"expected {expected}, found {found}{f'; {question}' * bool(question)}")
 
     def end(self) -> None:
         """Check that nothing is left."""
@@ -124,10 +129,7 @@ class GameWords:
         """Read the name of a box."""
         if not words.next or words.next.lower() in BESIDE_BOXES:
             words.refuse("the name of a box")
-        try:
-            return find_box(words.phrase(), self.rules)
-        except UsageError as error:
-            raise UsageError(f"{words.name}: {error}") from None
+        return find_box(words.phrase(), self.rules)
 
     def boxes(self, words: Words) -> list[int]:
         """Read one or more names of boxes, with commas, `or` or `and` between them."""

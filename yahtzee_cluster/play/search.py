@@ -1,139 +1,137 @@
-"""The search for the best strategy of a class: all strategies by worth of one form, judged by their exact mean.
+"""The search for the best strategy of a class: all strategies of one form, judged by their exact value for a goal.
 
-CMA-ES proposes the numbers of a generation, and the means of these tell it where to look next.
-All randomness comes from the seed, and means are taken in the order of the proposals: how many workers compute them
-does not change the result.
-A checkpoint holds the means of all generations; the state of the search follows from them, without evaluating anything.
+A proposer names the candidates of a generation, and their values tell it where to look next.
+All randomness comes from the seed, and values are learned in the order of the candidates, so the number of workers that
+compute them does not change the result.
+A checkpoint holds the values of all generations; the state of the search follows from these alone.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Generic, Protocol, TypeVar
 
 from yahtzee_cluster.analysis import evaluation
-from yahtzee_cluster.errors import FileError, UsageError, needs
-from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.analysis.forward import play_by_anchor
+from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.game.moves import Moves, compile_moves
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
+from yahtzee_cluster.objectives.goals import MEAN, Goal
+from yahtzee_cluster.play.opponents import mean_worth
+from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.worth import Worth, is_number
 
-Values: TypeAlias = NDArray[np.float64]
-Evaluate: TypeAlias = Callable[[Sequence[Values]], list[float]]
-"""Finds the means of the strategies with these numbers, in this order."""
-FORMAT = 1
-STEP = 0.1
-"""How far the first proposals lie around the start, as a part of the size of the numbers."""
-MOST_NUMBERS = 2000
+FORMAT = 2
 MAX_CHECKPOINT_BYTES = 100_000_000
 
-
-@dataclass(frozen=True)
-class Class:
-    """All strategies of one form: a strategy file without its header, whose numbers are free."""
-
-    rules: Rules
-    table: dict[str, Any]
-    source: str
-
-    def __post_init__(self) -> None:
-        self.strategy(self.start)
-        if not 2 <= len(self.start) <= MOST_NUMBERS:
-            raise FileError(self.source, f"expected 2 to {MOST_NUMBERS} numbers to search for, found {len(self.start)}")
-
-    @property
-    def start(self) -> Values:
-        """The numbers of the file."""
-        return np.array([holder[key] for holder, key in _numbers(self.table)], np.float64)
-
-    @property
-    def scale(self) -> Values:
-        """The size of each number: its own, or the mean of those beside it if that is larger."""
-        sizes = []
-        for holder, key in _numbers(self.table):
-            beside = holder.values() if isinstance(holder, dict) else holder
-            mean = float(np.mean([abs(value) for value in beside if is_number(value)]))
-            sizes.append(max(abs(holder[key]), mean) or 1.0)
-        return np.array(sizes)
-
-    def filled(self, numbers: Values) -> dict[str, Any]:
-        """The file with these numbers."""
-        table = copy.deepcopy(self.table)
-        for (holder, key), number in zip(_numbers(table), numbers.tolist(), strict=True):
-            holder[key] = max(number, 0.0) if key == "variance" else number
-        for holder, key in _numbers(table.get("worth", {}).get("bonus", {}).get("variance", 0.0)):
-            holder[key] = max(holder[key], 0.0)
-        return table
-
-    def strategy(self, numbers: Values) -> Worth:
-        """The strategy with these numbers."""
-        return Worth.parse(self.filled(numbers), self.source, self.rules)
+Candidate = TypeVar("Candidate")
 
 
-def _numbers(table: Any) -> Iterator[tuple[Any, Any]]:
-    """Where the numbers of a parsed file are: each is `holder[key]`."""
-    items = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
-    for key, value in items:
-        if is_number(value):
-            yield table, key
-        else:
-            yield from _numbers(value)
+class Proposer(Protocol[Candidate]):
+    """Names candidates and learns from their values; for the same seed and values, the same candidates."""
 
-
-@dataclass
-class Search:
-    """A search in progress."""
-
-    of: Class
-    seed: int = 1
-    population: int | None = None
-    means: list[list[float]] = field(default_factory=list)
-    """[generation]: the mean of each proposal."""
-    best: float = -math.inf
-    best_numbers: Values = field(default_factory=lambda: np.zeros(0))
-
-    def __post_init__(self) -> None:
-        with needs("search", "cmaes", "search"):
-            from cmaes import CMA  # noqa: PLC0415  # optional
-
-        self._scale = self.of.scale
-        start = self.of.start / self._scale
-        self._search = CMA(mean=start, sigma=STEP, seed=self.seed, population_size=self.population)
-        self.population = int(self._search.population_size)
-        known, self.means = self.means, []
-        for means in known:
-            self._learn(self._proposals(), means)
-
-    def generation(self, evaluate: Evaluate) -> None:
-        """Propose the numbers of a generation, evaluate them, and learn from it."""
-        proposals = self._proposals()
-        self._learn(proposals, evaluate([proposal * self._scale for proposal in proposals]))
+    population: int
+    """The number of candidates of a generation."""
 
     @property
     def has_converged(self) -> bool:
         """Whether there is nothing left to find here."""
-        return bool(self._search.should_stop())
 
-    def _proposals(self) -> list[Values]:
-        return [self._search.ask() for _ in range(self._search.population_size)]
+    def ask(self) -> list[Candidate]:
+        """The candidates of the next generation."""
 
-    def _learn(self, proposals: Sequence[Values], means: Sequence[float]) -> None:
-        self._search.tell([(proposal, -mean) for proposal, mean in zip(proposals, means, strict=True)])
-        self.means.append(list(means))
-        first = int(np.argmax(means))
-        if means[first] > self.best:
-            self.best, self.best_numbers = means[first], proposals[first] * self._scale
+    def tell(self, candidates: Sequence[Candidate], values: Sequence[float]) -> None:
+        """Learn what these candidates are worth."""
+
+
+class Class(ABC, Generic[Candidate]):
+    """All strategies of one form; a candidate is one of them."""
+
+    rules: Rules
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What tells searches in this class from others."""
+
+    @abstractmethod
+    def strategy(self, candidate: Candidate) -> RuleList | Worth:
+        """The strategy of a candidate."""
+
+    @abstractmethod
+    def table(self, candidate: Candidate) -> dict[str, Any]:
+        """The strategy file of a candidate, without its header."""
+
+    @abstractmethod
+    def proposer(self, seed: int, population: int | None) -> Proposer[Candidate]:
+        """A new search in this class."""
+
+    @abstractmethod
+    def simplified(self, candidate: Candidate, value_of: Callable[[Candidate], float]) -> Candidate:
+        """The candidate without what adds next to nothing to its value."""
+
+
+@dataclass
+class Search(Generic[Candidate]):
+    """A search in progress."""
+
+    of: Class[Candidate]
+    goal: Goal = MEAN
+    seed: int = 1
+    population: int | None = None
+    values: list[list[float]] = field(default_factory=list)
+    """[generation]: the value of each candidate."""
+    best: float = -math.inf
+
+    def __post_init__(self) -> None:
+        self._proposer = self.of.proposer(self.seed, self.population)
+        self.population = self._proposer.population
+        self._best_candidate: Candidate | None = None
+        known, self.values = self.values, []
+        for values in known:
+            self._learn(self._proposer.ask(), values)
+
+    def generation(self, evaluate: Callable[[Sequence[Candidate]], list[float]]) -> None:
+        """Evaluate the candidates of a generation, and learn from them."""
+        candidates = self._proposer.ask()
+        self._learn(candidates, evaluate(candidates))
+
+    @property
+    def has_converged(self) -> bool:
+        """Whether there is nothing left to find here."""
+        return self._proposer.has_converged
+
+    @property
+    def best_candidate(self) -> Candidate:
+        """The best candidate of all generations."""
+        if self._best_candidate is None:
+            raise ValueError("no generation has been evaluated yet")
+        return self._best_candidate
+
+    def simplest(self) -> tuple[Candidate, float]:
+        """The best candidate without what adds next to nothing, and its value."""
+
+        def value(candidate: Candidate) -> float:
+            return value_of(self.of, self.goal, candidate)
+
+        found = self.of.simplified(self.best_candidate, value)
+        return found, value(found)
+
+    def _learn(self, candidates: Sequence[Candidate], values: Sequence[float]) -> None:
+        self._proposer.tell(candidates, values)
+        self.values.append(list(values))
+        first = max(range(len(values)), key=values.__getitem__)
+        if values[first] > self.best:
+            self.best, self._best_candidate = values[first], candidates[first]
 
     # ------------------------------------------------------------------------------------------ checkpoint
 
@@ -142,7 +140,8 @@ class Search:
         return {
             "format": FORMAT,
             "rules": self.of.rules.table,
-            "table": self.of.table,
+            **self.of.identity,
+            "goal": str(self.goal),
             "seed": self.seed,
             "population": self.population,
         }
@@ -152,7 +151,7 @@ class Search:
         beside = path.with_name(f"{path.name}.new")
         try:
             with beside.open("w", encoding="utf-8") as file:
-                file.write(json.dumps({**self._identity, "means": self.means}))
+                file.write(json.dumps({**self._identity, "values": self.values}))
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
@@ -160,19 +159,21 @@ class Search:
             raise UsageError(f"checkpoint: {path} cannot be written: {error.strerror}") from error
 
     @classmethod
-    def begun_or_continued(cls, of: Class, seed: int, population: int | None, path: Path | None) -> Search:
+    def begun_or_continued(
+        cls, of: Class[Candidate], goal: Goal, seed: int, population: int | None, path: Path | None
+    ) -> Search[Candidate]:
         """The search of this checkpoint, if there is one; else a new one."""
-        begun = cls(of, seed, population)
+        begun = cls(of, goal, seed, population)
         if path is None or not path.exists():
             return begun
-        saved = _read(path)
-        if {key: saved.get(key) for key in begun._identity} != begun._identity:  # its own class
+        saved, identity = _read(path), json.loads(json.dumps(begun._identity))  # as it is read back
+        if {key: saved.get(key) for key in identity} != identity:
             raise UsageError(f"checkpoint: {path} is of another search; name another file, or remove it")
-        means = saved.get("means")
+        values = saved.get("values")
         size = begun.population
-        if not isinstance(means, list) or not all(_is_generation(row, size) for row in means):
+        if not isinstance(values, list) or not all(_is_generation(row, size) for row in values):
             raise UsageError(f"checkpoint: {path} is damaged; remove it to begin again")
-        return cls(of, seed, population, means)
+        return cls(of, goal, seed, population, values)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -191,58 +192,17 @@ def _is_generation(row: object, size: int | None) -> bool:
     return isinstance(row, list) and len(row) == size and all(map(is_number, row))
 
 
-# -------------------------------------------------------------------------------------------- evaluation
-
-
-def mean_of(of: Class, numbers: Values) -> float:
-    """The exact mean of the strategy with these numbers."""
-    expected, moves = _exact(of.rules)
-    return evaluation.mean_of(of.strategy(numbers).decider(Turn(moves), expected), expected)
+def value_of(of: Class[Candidate], goal: Goal, candidate: Candidate) -> float:
+    """The exact value of a candidate for a goal: its mean, or the mean worth of its final scores."""
+    expected, moves = exact(of.rules)
+    strategy = of.strategy(candidate)
+    if goal == MEAN:
+        return evaluation.mean_of(strategy.decider(Turn(moves), expected), expected)
+    games = play_by_anchor(expected, lambda turn: strategy.decider(turn, expected), strategy.words, threads=1)
+    return mean_worth(goal, games.curve, of.rules)
 
 
 @lru_cache(maxsize=1)
-def _exact(rules: Rules) -> tuple[ExpectedTable, Any]:
+def exact(rules: Rules) -> tuple[ExpectedTable, Moves]:
+    """The exact values of a game, and its moves."""
     return solve_expected(rules), compile_moves(rules)
-
-
-def rounded(of: Class, numbers: Values, loss: float = 1e-4) -> tuple[Values, float]:
-    """The numbers with as few decimals as cost at most this much of the mean, and that mean."""
-    exact = mean_of(of, numbers)
-    for decimals in range(8):
-        short = np.round(numbers, decimals)
-        mean = mean_of(of, short)
-        if mean >= exact - loss:
-            return short, mean
-    return numbers, exact
-
-
-def toml_of(table: dict[str, Any], prefix: str = "") -> str:
-    """A parsed file as TOML: fields first, then the tables within."""
-    inside = {key: value for key, value in table.items() if isinstance(value, dict) or _is_tables(value)}
-    fields = [f"{_key(key)} = {_value(value)}" for key, value in table.items() if key not in inside]
-    blocks = ["\n".join(fields)] if fields else []
-    for key, value in inside.items():
-        name = f"{prefix}{_key(key)}"
-        if isinstance(value, list):
-            blocks += [f"[[{name}]]\n{toml_of(item, f'{name}.')}" for item in value]
-        else:
-            plain = not value or any(not isinstance(item, dict) for item in value.values())
-            blocks.append(f"[{name}]\n" * plain + toml_of(value, f"{name}."))
-    return "\n\n".join(block.rstrip() for block in blocks)
-
-
-def _is_tables(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, list) and value and isinstance(value[0], list):
-        return "[\n" + "".join(f"    {_value(row)},\n" for row in value) + "]"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    return f"{value:.12g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-
-
-def _key(name: str) -> str:
-    bare = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
-    return name if bare else json.dumps(name, ensure_ascii=False)

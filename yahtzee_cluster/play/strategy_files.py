@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,3 +108,35 @@ def strategy_of(table: dict[str, Any], source: str) -> Described:
         recorded=header["mean"],
         strategy=KINDS[header["kind"]].parse(table, source, rules),
     )
+
+
+def toml_of(table: dict[str, Any], prefix: str = "") -> str:
+    """A parsed file as TOML: fields first, then the tables within."""
+    inside = {key: value for key, value in table.items() if isinstance(value, dict) or _is_tables(value)}
+    fields = [f"{_key(key)} = {_value(value)}" for key, value in table.items() if key not in inside]
+    blocks = ["\n".join(fields)] if fields else []
+    for key, value in inside.items():
+        name = f"{prefix}{_key(key)}"
+        if isinstance(value, list):
+            blocks += [f"[[{name}]]\n{toml_of(item, f'{name}.')}" for item in value]
+        else:
+            plain = not value or any(not isinstance(item, dict) for item in value.values())
+            blocks.append(f"[{name}]\n" * plain + toml_of(value, f"{name}."))
+    return "\n\n".join(block.rstrip() for block in blocks)
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], list | str):  # of rows, or of rules
+        return "[\n" + "".join(f"    {_value(row)},\n" for row in value) + "]"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return f"{value:.12g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+    return name if bare else json.dumps(name, ensure_ascii=False)

@@ -82,8 +82,11 @@ class Worth(ByAnchorAlone):
         """The worth of every place of the game."""
         if expected.anchors.rules.table != self.game.table:
             raise UsageError(f"this strategy is for the game {self.game.name}; it cannot play another one")
-        places = Places(expected)
-        return sum((term.values(places) for term in self.terms), np.zeros(expected.anchors.n_places))
+        return self.at(Places(expected))
+
+    def at(self, places: Places) -> Values:
+        """The worth of these places."""
+        return sum((term.values(places) for term in self.terms), np.zeros(len(places.free)))
 
     def decider(self, turn: Turn, expected: ExpectedTable) -> policies.ByWorth:
         """The kernel that decides."""

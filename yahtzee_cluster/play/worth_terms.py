@@ -25,16 +25,17 @@ ACTIVATIONS = ("tanh", "relu")
 
 
 class Places:
-    """What terms look at: free boxes, chip and upper total of every place."""
+    """What terms look at: free boxes, chip and upper total of every place, or of some."""
 
-    def __init__(self, expected: ExpectedTable) -> None:
+    def __init__(self, expected: ExpectedTable, some: NDArray[np.int64] | None = None) -> None:
         self.expected = expected
         anchors = self.anchors = expected.anchors
         cards = np.argwhere(anchors.place >= 0)
         n_lanes = anchors.n_lanes[cards[:, 0]]
-        self.free, self.chip = np.repeat(cards, n_lanes, axis=0).T
+        which = slice(None) if some is None else some
+        self.free, self.chip = np.repeat(cards, n_lanes, axis=0)[which].T
         """[place]: the set of free boxes, and whether further Yahtzees pay."""
-        self.lane = np.arange(anchors.n_places) - np.repeat(anchors.place[cards[:, 0], cards[:, 1]], n_lanes)
+        self.lane = np.arange(anchors.n_places)[which] - anchors.place[self.free, self.chip]
         """[place]: the lane among those of a scorecard; 0 where the bonus is decided."""
 
     @property
