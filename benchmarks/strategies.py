@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import copy
 import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from yahtzee_cluster.analysis.evaluation import mean_of, range_among_ties
-from yahtzee_cluster.analysis.statistics import Currencies
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rule_files import load_rules
-from yahtzee_cluster.kernels import policies
 from yahtzee_cluster.kernels.turn import Turn
-from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
+from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.play.duel import simulated_duel
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.strategies import BY_NAME
@@ -28,8 +22,8 @@ from yahtzee_cluster.play.worth import Worth
 from yahtzee_cluster.play.worth_terms import Boxes
 
 FIGURE = Path(__file__).parent.parent / "docs" / "explanation" / "simplicity.svg"
-ITERATES = 236.56, 232.27, 235.79
-"""What Glenn publishes for the box means of one strategy as the weights of the next."""
+ITERATES = 225.40, 236.56, 232.27, 235.79
+"""What Glenn publishes for `category-means` and for the box means of each strategy as the weights of the next."""
 AGAINST_VARIANCE = {
     "expected": 0.478,
     "ecker-additive": 0.450,
@@ -61,42 +55,31 @@ def named() -> Iterator[tuple[Described, float]]:
 
 
 def iterates() -> None:
-    """Weights for boxes that are what these boxes bring by the strategy before."""
+    """Weights for boxes that are what these boxes bring by the strategy before, beginning with `category-means`.
+
+    Glenn leaves open how he estimates the upper bonus without variances. One reading leaves it out; another one counts
+    it where the means of the free boxes are enough for it.
+    """
     rules = load_rules("yahtzee")
     expected, names = solve_expected(rules), [category.name for category in rules.categories]
-    strategy = load_strategy("category-means").strategy
-    for number, published in enumerate(ITERATES, start=1):
-        assert isinstance(strategy, Worth)
-        brought = strategy.evaluated(expected).games
-        means = dict(zip(brought.names, brought.mean.tolist(), strict=True))
-        strategy = Worth(rules, (Boxes(tuple(means[name] for name in names)),))
-        told("iterate", number=number, published=published, mean=strategy.mean(expected))
-
-
-def readings() -> None:
-    """The weights of category-means, where a turn's points are meant without some bonus."""
-    rules = load_rules("yahtzee")
-    expected = solve_expected(rules)
+    upper = [category.name for category in rules.categories if category.face]
     strategy = load_strategy("category-means").strategy
     assert isinstance(strategy, Worth)
-    for with_upper in (True, False):
-        for with_extra in (True, False):
-            mean = _without(strategy, expected, with_upper, with_extra)
-            told("reading", upper=with_upper, extra=with_extra, mean=mean)
-
-
-def _without(strategy: Worth, expected: ExpectedTable, with_upper: bool, with_extra: bool) -> float:
-    """The mean of a strategy that does not see some bonus among the points of a turn; games pay them all the same."""
-    moves, anchors = compile_moves(strategy.game), copy.copy(expected.anchors)
-    currencies = Currencies.of(moves, anchors.bonus)
-    if not with_upper:
-        anchors.bonus = 0
-    if not with_extra:
-        seen = [replace(outcome, points=outcome.points - outcome.extra) for outcome in moves.outcomes]
-        moves = replace(moves, outcomes=tuple(seen))
-    decider, values = policies.ByWorth(Turn(moves), anchors, strategy.values(expected)), np.empty(anchors.n_places)
-    policies.mean(decider, currencies.payoffs.sum(axis=0), float(currencies.crossing.sum()), values)
-    return float(values[expected.start])
+    start = strategy.terms[0]
+    assert isinstance(start, Boxes)
+    for with_bonus in (False, True):
+        weights = dict(zip(names, start.weights, strict=True))
+        for number, published in enumerate(ITERATES):
+            table: dict[str, Any] = {"boxes": weights}
+            if with_bonus:
+                table["bonus"] = {
+                    "mean": {name: weights[name] for name in upper},
+                    "variance": dict.fromkeys(upper, 0.0),
+                }
+            games = Worth.parse({"worth": table}, "iterate", rules).evaluated(expected).games
+            told("iterate", number=number, with_bonus=with_bonus, published=published, mean=games.moments[0])
+            brought = dict(zip(games.names, games.mean.tolist(), strict=True))
+            weights = {name: brought[name] for name in names}
 
 
 def duels(n_games: int) -> None:
@@ -120,13 +103,13 @@ STYLE: Mapping[str, dict[str, Any]] = {
 LABELS = {
     "greedy": ("greedy", (6, -3)),
     "category-means": ("category means", (6, -4)),
-    "category-means-variances": ("with variances", (6, -9)),
+    "category-means-variances": ("with variances", (-64, -6)),
     "best-13": ("best 13", (-6, 5)),
     "best-20": ("best 20", (-6, 5)),
     "best-1000": ("best network", (-14, 7)),
     "upper-lower": ("upper and lower half", (-40, -11)),
     "glenn-rules": ("Glenn's rules", (6, -3)),
-    "all-by-rules": ("all by rules", (6, -3)),
+    "all-by-rules": ("all by rules", (6, -6)),
     "boxes-by-rules": ("boxes by rules,\nrolls optimal", (8, -12)),
 }
 """The strategies in the figure, with what they are called there and where, in points from the mark."""
@@ -143,14 +126,14 @@ def draw(file: Path, found: Sequence[tuple[Described, float]]) -> None:
     expected = solve_expected(load_rules("yahtzee"))
     best = float(expected.mean[expected.start])
     marks: list[tuple[str, float, float, str, tuple[int, int]]]
-    marks = [("numbers", expected.anchors.n_places, best, "optimal play", (-48, 6))]
+    marks = [("numbers", int(expected.anchors.exists.sum()), best, "optimal play", (-40, 6))]
     for strategy, mean in found:
         if strategy.title in LABELS:
             kind = "rules" if isinstance(strategy.strategy, RuleList) else "numbers"
             marks.append((kind, strategy.n_parameters or NONE, mean, *LABELS[strategy.title]))
     for name, (n_parameters, mean) in SIMULATED.items():
         if n_parameters:
-            marks.append(("others, simulated", n_parameters, mean, name, (-100, -3)))
+            marks.append(("others, simulated", n_parameters, mean, name, (-112, -3)))
         else:
             axes.axhline(mean, color="0.75", linewidth=0.8, linestyle=(0, (3, 2)))
             axes.annotate(
@@ -163,10 +146,11 @@ def draw(file: Path, found: Sequence[tuple[Described, float]]) -> None:
         axes.annotate(label, (n, mean), where, textcoords="offset points")
     axes.axhline(best, color="0.8", linewidth=0.8, zorder=0)
     axes.set(xscale="log", xlabel="numbers or rules", ylabel="exact mean", ylim=(214, 258), xlim=(0.4, 1e6))
+    axes.minorticks_off()
     axes.set_xticks([NONE, 10, 100, 1e3, 1e4, 1e5], ["0", "10", "100", "1,000", "10,000", "100,000"])
     axes.grid(color="0.94")
     axes.set_axisbelow(True)
-    axes.legend(loc="lower right")
+    axes.legend(loc="center right")
     figure.savefig(file, dpi=150, metadata={"Date": None})
 
 
@@ -178,7 +162,6 @@ def main() -> None:
     options = parser.parse_args()
     draw(options.figure, list(named()))
     iterates()
-    readings()
     duels(options.games)
 
 

@@ -18,8 +18,11 @@ from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 
 
-def judged(expected: ExpectedTable, worth: np.ndarray) -> float:
-    """The mean of maximising points and worth in every turn, position by position."""
+def judged(expected: ExpectedTable, worth: np.ndarray, luck: int = 0) -> float:
+    """The mean of maximising points and worth in every turn, position by position.
+
+    Ties go to the first option, or with luck of 1 or -1 to what brings the most or the least in the end.
+    """
     anchors, rules = expected.anchors, expected.anchors.rules
 
     def place(free: int, upper: int, chip: bool) -> int:
@@ -34,7 +37,8 @@ def judged(expected: ExpectedTable, worth: np.ndarray) -> float:
             found: list[tuple[reference.Row, reference.Row]] = []
             for play in rules.plays(free, chip, roll):
                 after, points = reference.after(rules, free, upper, play)
-                found.append(((points + float(worth[place(*after)]),), (points + from_anchor(*after),)))
+                later = points + from_anchor(*after)
+                found.append(((points + float(worth[place(*after)]), luck * later), (later,)))
             return found
 
         return reference.evaluated_turn(options)[0]
@@ -54,6 +58,9 @@ def test_any_worth_is_evaluated_as_by_the_judge(small_rules: Rules, seed: int) -
     worth = np.random.default_rng(seed).integers(0, 12, expected.anchors.n_places).astype(float)  # many ties
     found = evaluate(expected, by_worth(expected, worth), "nothing in particular")
     assert found.mean == pytest.approx(judged(expected, worth), rel=1e-12)
+    luck = 1 if seed else -1
+    assert found.by_ties[seed] == pytest.approx(judged(expected, worth, luck), rel=1e-12)
+    assert found.by_ties[1 - seed] * luck <= found.mean * luck * (1 + luck * 1e-12)
     assert found.statistics.mean.sum() == pytest.approx(found.mean, rel=1e-12)
     known = np.isfinite(found.games.variance)
     assert found.statistics.variance[known] == pytest.approx(found.games.variance[known], rel=1e-9, abs=1e-9)

@@ -26,6 +26,7 @@ def test_all_that_is_known_of_greedy_play() -> None:
     assert sum(map(sum, told["covariances"])) == pytest.approx(told["std"] ** 2, rel=1e-9)
     assert told["value"] == pytest.approx(told["p"][250], rel=1e-9)
     assert told["published"] == 218.54
+    assert told["by_ties"] == pytest.approx([213.389859, 220.513738], abs=1e-6)
     assert [habit["loss"] for habit in told["habits"]] == sorted((one["loss"] for one in told["habits"]), reverse=True)
     assert len(told["habits"]) == 10
     lines = command("evaluate", "greedy", "--mean").stdout
@@ -60,3 +61,15 @@ def test_other_strategies() -> None:
         refused = command("evaluate", *flags)
         assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), refused.stderr
         assert complaint in refused.stderr
+
+
+def test_warnings(tmp_path: Path) -> None:
+    """A rule that can never match is named on standard error; the figures are there all the same."""
+    text = command("strategies", "glenn-rules").stdout.replace('"nothing",', '"nothing",\n    "pair if aces used",')
+    mine = tmp_path / "mine.toml"
+    mine.write_text(text)
+    result = command("evaluate", mine, "--mean")
+    assert (result.returncode, result.stdout) == (0, "226.045672\n")
+    assert result.stderr == (
+        "warning: keep 14: never matches, as rules before it do or no roll can: 'pair if aces used'\n"
+    )

@@ -285,3 +285,17 @@ def test_the_score_for_a_chance() -> None:
     for wrong in ([], [0.5, 0.2], [np.nan]):
         with pytest.raises(UsageError, match="probabilities: expected the first one to be 1"):
             score_for(0.5, wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        *(("reach", number) for number in (20.7, -1, 10**9, True, float("nan"))),
+        *(("quantile", number) for number in (0, 2.0, float("nan"))),
+        *(("power", number) for number in (-1, 101, float("inf"))),
+    ],
+)
+def test_numbers_of_goals_from_python(kind: str, number: float) -> None:
+    """A goal that is made without its text is checked as well."""
+    with pytest.raises(UsageError, match=f"goal: {kind} takes a"):
+        Goal(kind, number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from math import isnan
 from typing import Any
 
@@ -19,6 +20,7 @@ from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.expected import solve_expected, std_of
 from yahtzee_cluster.objectives.goals import parse_goal
 from yahtzee_cluster.play.opponents import mean_worth
+from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
 from yahtzee_cluster.play.strategy import ByAnchorAlone
 from yahtzee_cluster.play.strategy_files import Described
@@ -51,6 +53,9 @@ def run(options: argparse.Namespace) -> str:
     """Evaluate a strategy."""
     strategy = parse_strategy(options.strategy)
     rules = common_rules([strategy], None if options.rules is None else load_rules(options.rules))
+    if isinstance(strategy, Described) and isinstance(strategy.strategy, RuleList):
+        for line in strategy.strategy.warnings():
+            print(f"warning: {line}", file=sys.stderr)
     goal = None if options.goal is None else parse_goal(options.goal)
     if goal:
         goal.worths(1, lambda _: np.ones(1))  # raises before anything is played, where a goal has none

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yahtzee_cluster.errors import FileError, UsageError
-from yahtzee_cluster.fields import plain_number, read_numbers, whole_number
+from yahtzee_cluster.fields import is_integer, plain_number, read_numbers, whole_number
 from yahtzee_cluster.objectives.opponents import (
     EXPECTED,
     MOST_OPPONENTS,
@@ -42,6 +42,7 @@ from yahtzee_cluster.objectives.opponents import (
 )
 from yahtzee_cluster.text import shown, suggestion
 
+MOST_POINTS = 10**9 - 1
 MOST = {"quantile": 1.0, "power": 100.0}
 FORMS = {
     "mean": "`mean` alone",
@@ -87,6 +88,11 @@ class Goal:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UsageError(f"goal: no kind {shown(self.kind)}; {suggestion(str(self.kind), KINDS)}")
+        if self.kind in {"reach", "above"} and not is_integer(self.number, 0, MOST_POINTS):
+            raise UsageError(f"goal: {self.kind} takes a whole number up to {MOST_POINTS}, found {shown(self.number)}")
+        if self.kind in MOST and not (isinstance(self.number, int | float) and 0 < self.number <= MOST[self.kind]):
+            found = shown(self.number)
+            raise UsageError(f"goal: {self.kind} takes a number above 0, at most {MOST[self.kind]:g}, found {found}")
         if self.kind == "win-outright" and not self.opponents:
             raise UsageError(f"goal: say against whom, as in win-outright:{EXPECTED}")
         if self.n_opponents > MOST_OPPONENTS:
