@@ -16,7 +16,7 @@ PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/game/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
-.PHONY: help setup run slurm quick test check lint types docs checked-kernels bench balance wheels torture nfs format clean
+.PHONY: help setup run slurm quick test check lint types docs checked-kernels bench balance simplicity wheels torture nfs format clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
@@ -66,6 +66,9 @@ bench: setup ## measure kernels, jobs and duels and print JSON lines (a quarter 
 
 balance: setup ## compare orders and fixed sets by how busy they keep workers; draw it (half an hour)
 	@$(PERMITTED) $(BIN)/python benchmarks/balance.py
+
+simplicity: setup ## compute the published strategies, duel them, and draw how well one can play with how little (three minutes)
+	@$(BIN)/python benchmarks/simplicity.py
 
 wheels: setup ## build a manylinux wheel in dist/ for each Python from 3.11 on that is here, and try it in an empty environment
 	@tools/wheels.sh

@@ -282,10 +282,16 @@ def test_any_number_of_workers(start: Path, tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.program
-def test_ranks_find_the_same(start: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Under mpirun, ranks evaluate the proposals, and one of them prints."""
+@pytest.mark.parametrize(("n_ranks", "has_rules"), [(3, False), (5, True)])
+def test_ranks_find_the_same(
+    n_ranks: int, has_rules: bool, start: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under mpirun, ranks evaluate the candidates, and one of them prints."""
+    if has_rules:
+        header = {"name": "start", "kind": "rules", "game": str(tmp_path / "game.toml")}
+        start.write_text(toml_of(header | BY_RULES.table(BY_RULES.start)))
     alone = printed(capsys, start, "--generations", 3, "--workers", 1)
-    result = mpirun(3, ["-m", "yahtzee_cluster", "search", start, "--generations", 3, "--json"])
+    result = mpirun(n_ranks, ["-m", "yahtzee_cluster", "search", start, "--generations", 3, "--json"])
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout) == alone
     assert result.stderr.count("generation 3 of 3: best") == 1

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
 from yahtzee_cluster.commands.shared import add_json
+from yahtzee_cluster.errors import FileError, UsageError
 from yahtzee_cluster.fields import read_text
+from yahtzee_cluster.play.rule_lists import RuleList
+from yahtzee_cluster.play.rule_page import page
 from yahtzee_cluster.play.strategy_files import Described, load_strategy, path_of, strategy_names
 
 
@@ -18,13 +22,20 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = f"Example: {parser.prog} upper-lower >mine.toml"
     parser.add_argument("name", nargs="?", metavar="NAME", help="print this file")
+    parser.add_argument(
+        "--page", metavar="FILE", help="write a list of rules in words, as an HTML page that prints on one sheet"
+    )
     add_json(parser)
 
 
 def run(options: argparse.Namespace) -> str:
     """List the strategies, or print one."""
+    if options.page is not None and options.name is None:
+        raise UsageError("page: name the strategy by rules that it is to show")
     if options.name is not None:
         known = load_strategy(options.name)
+        if options.page is not None:
+            return _written(known, options.page)
         return json.dumps(_facts(known)) if options.json else read_text(str(path_of(options.name))).rstrip("\n")
     found = [load_strategy(name) for name in strategy_names()]
     if options.json:
@@ -35,6 +46,16 @@ def run(options: argparse.Namespace) -> str:
         exact = "" if one.recorded is None else f"{one.recorded:.4f}"
         lines.append(f"{one.title:26}{one.game.name:13}{one.n_parameters:>10} {published:>10} {exact:>11}  {one.about}")
     return "\n".join(lines)
+
+
+def _written(known: Described, file: str) -> str:
+    if not isinstance(known.strategy, RuleList):
+        raise UsageError(f"page: {known.title} has no rules to show")
+    try:
+        Path(file).write_text(page(known, known.strategy), encoding="utf-8")
+    except OSError as error:
+        raise FileError(file, f"cannot be written: {error.strerror}") from error
+    return file
 
 
 def _facts(one: Described) -> dict[str, object]:

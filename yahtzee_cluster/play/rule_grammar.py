@@ -121,7 +121,8 @@ class Grammar:
             upper = self._draw.one_of(
                 ["upper box", "upper box, low first,", self._draw.one_of(self._upper), self._draw.one_of(self._upper)]
             )
-            with_dice = f"{upper} with at least {self._draw.one_of(range(1, N_DICE))} dice"
+            n_dice = self._draw.one_of(range(1, N_DICE))
+            with_dice = f"{upper} with at least {n_dice} {'dice' if n_dice > 1 else 'die'}"
             options += [with_dice, with_dice]
             if self._has_bonus:
                 options.append(f"{with_dice}, winning the upper bonus")

@@ -157,7 +157,7 @@ def draw(file: Path, found: Sequence[tuple[Described, float]]) -> None:
 def main() -> None:
     """Compute all of it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--games", type=int, default=1_000_000, metavar="N", help="games of each duel")
+    parser.add_argument("--games", type=int, default=200_000, metavar="N", help="games of each duel")
     parser.add_argument("--figure", type=Path, default=FIGURE, metavar="FILE", help="where it is drawn")
     options = parser.parse_args()
     draw(options.figure, list(named()))

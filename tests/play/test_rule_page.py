@@ -1,0 +1,75 @@
+"""Lists of rules as a page to print."""
+
+from pathlib import Path
+
+import pytest
+
+from yahtzee_cluster.commands import cli
+from yahtzee_cluster.play.rule_lists import RuleList
+from yahtzee_cluster.play.rule_page import in_words, page
+from yahtzee_cluster.play.strategy_files import load_strategy
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("triple if its box free", "triple if its box is free"),
+        (
+            "small straight if small-straight free or all of large-straight, chance free",
+            "small straight if small straight is free or large straight and chance are free",
+        ),
+        ("pair if none of aces, deuces used", "pair if none of aces and deuces is used"),
+        ("aces if any of chance free", "aces if chance is free"),
+        ("single unless more than 4 upper boxes free", "single unless more than 4 upper boxes are free"),
+        ("triple if yahtzee scored", "triple if yahtzee is filled with points"),
+        ("deuces with at least 1 dice", "deuces with at least 1 die"),
+        ("2 3 4 or 3 4 5 if 'full house' is free", "2 3 4 or 3 4 5 if full house is free"),
+        ("pair if any of aces, deuces, or chance free", "pair if aces, deuces or chance is free"),
+    ],
+)
+def test_in_words(rule: str, said: str) -> None:
+    """As one would say it."""
+    assert in_words(rule) == said
+
+
+@pytest.mark.parametrize("name", ["glenn-rules", "all-by-rules", "boxes-by-rules", "yahtzee-bonus"])
+def test_page(name: str) -> None:
+    """Every rule and every box stands on it, and the exact mean."""
+    strategy = load_strategy(name)
+    assert isinstance(strategy.strategy, RuleList)
+    text = page(strategy, strategy.strategy)
+    n_lists = 1 if strategy.strategy.keep is None else 2
+    assert text.count("<li>") == strategy.n_parameters + n_lists
+    assert f"{strategy.recorded:.2f} points on average" in text
+    assert "http" not in text
+    for category in strategy.game.categories:
+        assert category.name.replace("-", " ") in text
+
+
+def test_nothing_in_a_file_becomes_a_tag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names and descriptions are text."""
+    mine, out = tmp_path / "mine.toml", tmp_path / "page.html"
+    assert cli.main(["strategies", "glenn-rules"]) == 0
+    text = capsys.readouterr().out
+    mine.write_text(text.replace('about = "What', 'about = "<script>What').replace('name = "', 'name = "<b>', 1))
+    assert cli.main(["strategies", str(mine), "--page", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}\n"
+    assert "<script>" not in out.read_text()
+    assert "&lt;script&gt;What" in out.read_text()
+    assert "<b>" not in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--page", "x.html"], "page: name the strategy by rules"),
+        (["greedy", "--page", "x.html"], "page: greedy has no rules to show"),
+        (["glenn-rules", "--page", "/nowhere/x.html"], "/nowhere/x.html: cannot be written: No such"),
+    ],
+)
+def test_refusals(flags: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line and exit code 2."""
+    assert cli.main(["strategies", *flags]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
