@@ -73,3 +73,23 @@ def test_warnings(tmp_path: Path) -> None:
     assert result.stderr == (
         "warning: keep 14: never matches, as rules before it do or no roll can: 'pair if aces used'\n"
     )
+
+
+def test_compared() -> None:
+    """The same losses as in the evaluation; what cannot be compared is refused."""
+    whole = command("evaluate", "ecker-greedy").stdout
+    compared = command("compare", "ecker-greedy")
+    assert compared.returncode == 0, compared.stderr
+    assert compared.stdout.splitlines()[0] == "points lost in a game, measured by optimal play:"
+    assert whole.endswith(compared.stdout)
+    told = json.loads(command("compare", "ecker-greedy", "--json").stdout)
+    assert sum(map(sum, told["by_turn"])) == pytest.approx(234.601051 - 214.693514, abs=1e-5)
+    for flags, complaint in (
+        ([], "name a strategy, or a table of scores with --store and the score with --for"),
+        (["greedy", "--for", "250"], "leave out --for"),
+        (["greedy", "--store", "x"], "leave out --store"),
+        (["reach:250"], "depends on more than the scorecard"),
+    ):
+        refused = command("compare", *flags)
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1), refused.stderr
+        assert complaint in refused.stderr

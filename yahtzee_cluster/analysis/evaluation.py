@@ -99,6 +99,18 @@ def evaluate(expected: ExpectedTable, decider_of: DeciderOf, words: str, threads
     )
 
 
+def losses_in_words(found: Evaluation) -> list[str]:
+    """What decisions cost, turn by turn, and the costliest habits."""
+    lines = ["points lost in a game, measured by optimal play:", ""]
+    lines.append("  ".join([f"{'turn':>4}", *(f"{stage:>11}" for stage in (*STAGES, "all"))]))
+    rows = [(str(turn), *row.tolist(), row.sum()) for turn, row in enumerate(found.loss, start=1)]
+    rows.append(("all", *found.loss.sum(axis=0).tolist(), found.loss.sum()))
+    lines += ["  ".join([f"{turn:>4}", *(f"{loss:>11.4f}" for loss in losses)]) for turn, *losses in rows]
+    if found.habits:
+        lines += ["", "costliest habits:", *(f"{habit.loss:>9.4f}  {habit.words}" for habit in found.habits)]
+    return lines
+
+
 def _habits(by_keep: Values, by_box: Values, names: list[str]) -> tuple[Habit, ...]:
     """The costliest habits: keeps by their shapes, and boxes by their names."""
     losses: Counter[str] = Counter()

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from yahtzee_cluster.analysis.comparison import STAGES
-from yahtzee_cluster.analysis.evaluation import Evaluation
+from yahtzee_cluster.analysis.evaluation import Evaluation, losses_in_words
 from yahtzee_cluster.analysis.forward import Played
 from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile
 from yahtzee_cluster.commands.shared import add_json, box_table
@@ -82,7 +81,7 @@ def run(options: argparse.Namespace) -> str:
     lines = [f"{key:12}{_shown(value)}" for key, value in facts.items() if value is not None]
     lines += ["", *box_table(games.names, games.mean.tolist(), _variances(games, found))]
     lines += ["", *percentiles({f"{share:g}": at for share, at in shares.items()})]
-    return "\n".join(lines + (["", *_losses(found)] if found else []))
+    return "\n".join(lines + (["", *losses_in_words(found)] if found else []))
 
 
 def _range(means: tuple[float, float]) -> tuple[float, float] | None:
@@ -109,15 +108,3 @@ def _details(games: Played, found: Evaluation | None) -> dict[str, Any]:
 def _variances(games: Played, found: Evaluation | None) -> list[float]:
     variances: list[float] = (found.statistics.variance if found else games.variance).tolist()
     return variances
-
-
-def _losses(found: Evaluation) -> list[str]:
-    """What decisions cost, turn by turn, and the costliest habits."""
-    lines = ["points lost in a game, measured by optimal play:", ""]
-    lines.append("  ".join([f"{'turn':>4}", *(f"{stage:>11}" for stage in (*STAGES, "all"))]))
-    rows = [(str(turn), *row.tolist(), row.sum()) for turn, row in enumerate(found.loss, start=1)]
-    rows.append(("all", *found.loss.sum(axis=0).tolist(), found.loss.sum()))
-    lines += ["  ".join([f"{turn:>4}", *(f"{loss:>11.4f}" for loss in losses)]) for turn, *losses in rows]
-    if found.habits:
-        lines += ["", "costliest habits:", *(f"{habit.loss:>9.4f}  {habit.words}" for habit in found.habits)]
-    return lines
