@@ -320,6 +320,7 @@ def test_interrupt(start: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["START", "--generations", "1", "--out", "/nowhere/x.toml"], "/nowhere/x.toml: cannot be written: No such"),
         (["GAME"], "kind: expected a text, found nothing"),
         (["START", "--max-rules", "9"], "max-rules: this strategy has no rules"),
+        (["glenn-rules", "--max-rules", "101"], "max-rules: expected at most 100, found 101"),
         (["glenn-rules", "--max-rules", "9"], "max-rules: the strategy has 26 rules, more than 9"),
         (["glenn-rules", "--fit"], "fit: only numbers can be fitted, and this strategy has rules"),
         (["START", "--goal", "quantile:0.5"], "goal: quantile"),

@@ -18,7 +18,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.expected import solve_expected, std_of
 from yahtzee_cluster.objectives.goals import parse_goal
-from yahtzee_cluster.play.opponents import mean_worth
+from yahtzee_cluster.play.opponents import curve_of
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
 from yahtzee_cluster.play.strategy import ByAnchorAlone
@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> str:
     if isinstance(strategy, Described):
         facts |= {"parameters": strategy.n_parameters, "published": strategy.published}
     if goal:
-        facts |= {"goal": str(goal), "value": mean_worth(goal, games.curve, rules)}
+        worths = goal.worths(len(games.curve), lambda opponent: curve_of(opponent, rules))
+        facts |= {"goal": str(goal), "value": float(-np.diff(games.curve, append=0.0) @ worths)}
     if found:
         facts |= {"best": found.best, "loss": found.best - mean, "by_ties": _range(found.by_ties)}
     shares = {share: percentile(games.curve, share / 100) for share in PERCENTILES}

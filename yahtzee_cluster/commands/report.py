@@ -47,10 +47,10 @@ def run(options: argparse.Namespace) -> str:
     strategy = None if options.strategy is None else parse_strategy(options.strategy)
     if goal == MEAN or (strategy and strategy.words == MEAN.words):
         raise UsageError("a report always has the highest expected score; name another goal or strategy")
+    rules = common_rules([strategy] if strategy else [], table.rules)  # refuses a strategy for another game
     prepare(out)
     if strategy:
-        games = strategy.played(common_rules([strategy], table.rules))
-        another = Another("strategy", options.strategy, f"playing by {strategy.name}", games)
+        another = Another("strategy", options.strategy, f"playing by {strategy.name}", strategy.played(rules))
     elif goal and goal.reach is None:
         another = Another("goal", str(goal), f"playing for {goal.words}", OfGoal(goal).played(table.rules))
     else:

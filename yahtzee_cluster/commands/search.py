@@ -27,7 +27,7 @@ from yahtzee_cluster.play.strategy_files import HEADER, load_strategy, path_of, 
 from yahtzee_cluster.runtime.environment import launched_ranks
 
 GENERATIONS = 100
-MOST_RULES = 40
+USUAL_RULES = 40
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--fit", action="store_true", help="begin at the numbers that fit the exact values best, by least squares"
     )
     parser.add_argument(
-        "--max-rules", type=count, metavar="N", help=f"at most so many rules (default: {MOST_RULES}, or those of CLASS)"
+        "--max-rules",
+        type=count,
+        metavar="N",
+        help=f"at most so many rules (default: {USUAL_RULES}, or those of CLASS)",
     )
     parser.add_argument("--seed", type=count, default=1, metavar="N", help="seed of all that is random (default: 1)")
     parser.add_argument("--workers", type=count, metavar="N", help="threads (default: one for each processor)")
@@ -90,7 +93,7 @@ def _class(options: argparse.Namespace) -> Class[Any]:
         if options.fit:
             raise UsageError("fit: only numbers can be fitted, and this strategy has rules")
         most = options.max_rules
-        return RuleLists.of(given.strategy, max(MOST_RULES, given.n_parameters) if most is None else most)
+        return RuleLists.of(given.strategy, max(USUAL_RULES, given.n_parameters) if most is None else most)
     if options.max_rules is not None:
         raise UsageError("max-rules: this strategy has no rules")
     path = path_of(options.strategy)

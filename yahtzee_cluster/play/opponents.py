@@ -11,7 +11,7 @@ from yahtzee_cluster.fields import read_numbers
 from yahtzee_cluster.game.rest import rest_of
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import parse_scorecard
-from yahtzee_cluster.objectives.goals import SLACK, Goal
+from yahtzee_cluster.objectives.goals import SLACK
 from yahtzee_cluster.objectives.opponents import Opponent
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
 
@@ -39,12 +39,6 @@ def curve_of(opponent: Opponent, rules: Rules) -> Values:
             return np.concatenate([np.ones(card.score), play_for_mean(rest_of(game, card.anchor)).curve])
     strategy = parse_strategy(opponent.text)
     return strategy.played(common_rules([strategy], game)).curve
-
-
-def mean_worth(goal: Goal, curve: Values, rules: Rules) -> float:
-    """The mean of what final scores are worth by a goal, given the probability of at least each score."""
-    worths = goal.worths(len(curve), lambda opponent: curve_of(opponent, rules))
-    return float(-np.diff(curve, append=0.0) @ worths)
 
 
 def read_distribution(file: str) -> Values:

@@ -18,6 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from yahtzee_cluster.analysis import evaluation
 from yahtzee_cluster.analysis.forward import play_by_anchor
 from yahtzee_cluster.errors import UsageError
@@ -26,7 +29,8 @@ from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable, solve_expected
 from yahtzee_cluster.objectives.goals import MEAN, Goal
-from yahtzee_cluster.play.opponents import mean_worth
+from yahtzee_cluster.objectives.utility import Utility
+from yahtzee_cluster.play.opponents import curve_of
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.worth import Worth, is_number
 
@@ -199,7 +203,13 @@ def value_of(of: Class[Candidate], goal: Goal, candidate: Candidate) -> float:
     if goal == MEAN:
         return evaluation.mean_of(strategy.decider(Turn(moves), expected), expected)
     games = play_by_anchor(expected, lambda turn: strategy.decider(turn, expected), strategy.words, threads=1)
-    return mean_worth(goal, games.curve, of.rules)
+    return float(-np.diff(games.curve, append=0.0) @ _worths(goal, of.rules)[: len(games.curve)])
+
+
+@lru_cache(maxsize=1)
+def _worths(goal: Goal, rules: Rules) -> NDArray[np.float64]:
+    """What final scores are worth by a goal; its opponents play but once."""
+    return goal.worths(Utility.count_scores(rules), lambda opponent: curve_of(opponent, rules))
 
 
 @lru_cache(maxsize=1)

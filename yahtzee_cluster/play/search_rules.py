@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.fields import is_text
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.play.rule_grammar import Draw, Grammar
-from yahtzee_cluster.play.rule_lists import RuleList
+from yahtzee_cluster.play.rule_lists import MOST_RULES, RuleList
 from yahtzee_cluster.play.search import Class, Proposer
 
 POPULATION = 24
@@ -50,6 +51,8 @@ class RuleLists(Class[Lists]):
     most_rules: int
 
     def __post_init__(self) -> None:
+        if self.most_rules > MOST_RULES:
+            raise UsageError(f"max-rules: expected at most {MOST_RULES}, found {self.most_rules}")
         if self.start.n_rules > self.most_rules:
             raise UsageError(f"max-rules: the strategy has {self.start.n_rules} rules, more than {self.most_rules}")
 
@@ -119,7 +122,8 @@ class Breeding:
         self._parents = sorted(both, key=lambda one: (-one[0], one[1].n_rules))[: self.population]
 
     def _is_valid(self, lists: Lists) -> bool:
-        if lists.n_rules > self._of.most_rules or not lists.score or lists.keep == ():
+        rules = *(lists.keep or ()), *lists.score
+        if len(rules) > self._of.most_rules or not lists.score or lists.keep == () or not all(map(is_text, rules)):
             return False
         try:
             self._of.strategy(lists).check()
