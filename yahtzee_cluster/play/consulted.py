@@ -30,16 +30,22 @@ class Consulted:
         self._adviser = adviser
         common_rules([self.strategy], adviser.rules)
 
+    @property
+    def words(self) -> str:
+        """What the strategy is called."""
+        return self.strategy.words
+
     def said(self, position: Position, moves: Sequence[Advice]) -> Said | None:
         """Its move among those of a position, and what it costs there; None before the first roll of a turn."""
         if position.roll is None or not moves:
             return None
-        decision = self._decide(position)
+        decision = self.decide(position)
         found = next(one for one in moves if decision_of(one.move) == decision)
-        return Said(self.strategy.words, found.move, found.cost)
+        return Said(self.words, found.move, found.cost)
 
     @cached_property
-    def _decide(self) -> Callable[[Position], Decision]:
+    def decide(self) -> Callable[[Position], Decision]:
+        """What it does in a position with dice on the table."""
         strategy, adviser = self.strategy, self._adviser
         if isinstance(strategy, ByAnchorAlone):
             return self._by_anchor(strategy.decider(Turn(compile_moves(adviser.rules)), adviser.expected))
@@ -53,7 +59,7 @@ class Consulted:
 
     def _by_the_rule(self, position: Position) -> Decision:
         if not position.others:
-            raise UsageError(f"strategy: {self.strategy.words} depends on the other players; name them with --other")
+            raise UsageError(f"strategy: {self.words} depends on the other players; name them with --other")
         return decision_of(self._adviser.by_the_rule(position))
 
     def _by_anchor(self, decider: Decider) -> Callable[[Position], Decision]:

@@ -1,0 +1,222 @@
+"""The record of a game: the rolls, what was kept, and the boxes, in a text that people can write from a paper sheet.
+
+A line is a turn: the rolls with commas between them, each followed by what was kept of it, the last one by the box.
+
+    22256 keep 222, 22235 keep 222, 22266 full-house
+    12345 large-straight                  # scored at once
+    ... 44466 four-of-a-kind              # the rolls before are not known
+    11356, 11146 keep 111, 11116 aces     # what was kept of the first roll is not known
+    chance=22                             # only the points are known; 22+100 with an extra bonus
+
+Above the turns may stand lines such as `rules: yahtzee` and `goal: reach:250`. What follows `#` is a remark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from yahtzee_cluster.errors import FileError, UsageError
+from yahtzee_cluster.fields import is_text
+from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
+from yahtzee_cluster.game.notation import find_box, parse_dice
+from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.game.scorecard import Scorecard
+from yahtzee_cluster.text import shown
+
+MOST_ROLLS = 3
+UNKNOWN = "..."
+"""Stands for rolls that are not known."""
+ALL, NOTHING = "all", "nothing"
+HEADERS = "rules", "goal", "player", "date"
+ROLL = re.compile(r"([1-6](?:\s*[1-6]){4})(?:\s+(.*))?", re.DOTALL)
+POINTS = re.compile(r"(.*?)\s*=\s*(\d{1,6})(?:\s*\+\s*(\d{1,6}))?", re.DOTALL)
+KEEP = re.compile(r"k(?:eep)?\s+(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Roll:
+    """Five dice, and what was kept of them; None if that is not known."""
+
+    dice: Keep
+    kept: Keep | None = None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn: its last rolls, or all of them, and the box."""
+
+    rolls: tuple[Roll, ...]
+    box: int
+    points: int | None = None
+    """The points in the box, where no roll is known."""
+    with_extra: bool = False
+    """Whether an extra bonus was paid besides, where no roll is known."""
+    is_whole: bool = True
+    """Whether the first of these rolls was the first of the turn."""
+
+    @property
+    def first_stage(self) -> int:
+        """At which roll of the turn, from 0 on, these rolls begin."""
+        return 0 if self.is_whole else MOST_ROLLS - len(self.rolls)
+
+
+@dataclass(frozen=True)
+class Record:
+    """The record of a game, perhaps of an unfinished one; `card` has what its turns have filled."""
+
+    rules: Rules
+    turns: tuple[Turn, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    """What stands above the turns, besides the rules."""
+
+    @property
+    def goal(self) -> str | None:
+        """The goal that the game was played for, if the record says it."""
+        return dict(self.headers).get("goal")
+
+    @property
+    def cards(self) -> list[Scorecard]:
+        """The scorecard before each turn, and after the last one. A turn that the rules do not allow is refused."""
+        cards = [Scorecard.of(self.rules, {})]
+        for number, turn in enumerate(self.turns, 1):
+            try:
+                cards.append(_after(cards[-1], turn))
+            except UsageError as error:
+                raise UsageError(f"turn {number}: {error}") from error
+        return cards
+
+    def with_turn(self, turn: Turn) -> Record:
+        """The record with a further turn."""
+        return replace(self, turns=(*self.turns, turn))
+
+    @property
+    def text(self) -> str:
+        """The record in the form that `parse_record` reads."""
+        headers = [f"rules: {self.rules.name}", *(f"{name}: {said}" for name, said in self.headers)]
+        return "\n".join([*headers, "", *(self._line(turn) for turn in self.turns), ""])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record, ready for JSON."""
+        turns = [
+            {
+                "rolls": [{"dice": roll.dice, "kept": roll.kept} for roll in turn.rolls],
+                "box": self.rules.categories[turn.box].name,
+                "points": turn.points,
+                "extra": turn.with_extra,
+                "whole": turn.is_whole,
+            }
+            for turn in self.turns
+        ]
+        return {"rules": self.rules.name, **dict(self.headers), "turns": turns}
+
+    def _line(self, turn: Turn) -> str:
+        box = self.rules.categories[turn.box].name
+        if not turn.rolls:
+            return f"{box}={turn.points}{f'+{self.rules.extra_bonus}' * turn.with_extra}"
+        rolls = [f"{_digits(roll.dice)}{_kept_in_words(roll.kept)}" for roll in turn.rolls[:-1]]
+        line = ", ".join([*rolls, f"{_digits(turn.rolls[-1].dice)} {box}"])
+        return line if turn.is_whole else f"{UNKNOWN} {line}"
+
+
+def parse_record(text: str, source: str = "record", rules: Rules | None = None) -> Record:
+    """Read a record; `source` names it in error messages. The rules are those it names, else those given, or Yahtzee.
+
+    >>> record = parse_record("22256 keep 222, 22235 k 222, 22266 fh")
+    >>> print(record.text)
+    rules: yahtzee
+    <BLANKLINE>
+    22256 keep 222, 22235 keep 222, 22266 full-house
+    <BLANKLINE>
+    """
+    lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, line) for number, line in lines if line]
+    headers: dict[str, str] = {}
+    while lines and (found := re.fullmatch(rf"({'|'.join(HEADERS)})\s*:\s*(.*)", lines[0][1])):
+        number = lines.pop(0)[0]
+        if found[1] in headers or not found[2] or not is_text(found[2]):
+            raise FileError(source, f"line {number}: expected {found[1]} once, with a text on one line")
+        headers[found[1]] = found[2]
+    named = headers.pop("rules", None)
+    rules = load_rules(named) if named else rules or load_rules("yahtzee")
+    record = Record(rules.whole or rules, (), tuple(headers.items()))
+    card = Scorecard.of(record.rules, {})
+    for number, line in lines:
+        try:
+            turn = _turn(line, record.rules)
+            card = _after(card, turn)
+        except UsageError as error:
+            raise FileError(source, f"line {number}: {error}") from None
+        record = record.with_turn(turn)
+    return record
+
+
+def _turn(line: str, rules: Rules) -> Turn:
+    line = re.sub(r"^\d{1,2}\s*[.:)]\s*", "", line)  # the number of the turn
+    is_whole = not line.startswith(UNKNOWN)
+    line = line.removeprefix(UNKNOWN).strip()
+    if found := POINTS.fullmatch(line):
+        if found[3] and int(found[3]) != rules.extra_bonus:
+            raise UsageError(f"expected an extra bonus of {rules.extra_bonus}, found {found[3]}")
+        return Turn((), find_box(found[1], rules), int(found[2]), bool(found[3]), is_whole=False)
+    parts = [part.strip() for part in line.split(",")]
+    if len(parts) > MOST_ROLLS:
+        raise UsageError(f"expected at most {MOST_ROLLS} rolls, found {len(parts)}")
+    said = [_roll(part) for part in parts]
+    if said[-1][1] is None:
+        raise UsageError(f"expected a box after the last roll, found {shown(line)}")
+    rolls = [Roll(dice, _kept(words, dice)) for dice, words in said[:-1]]
+    for roll, (dice, _) in zip(rolls, said[1:], strict=True):
+        if roll.kept is not None and Counter(roll.kept) - Counter(dice):
+            raise UsageError(f"{_digits(roll.kept)} were kept, and the next roll is {_digits(dice)}")
+    return Turn((*rolls, Roll(said[-1][0])), find_box(str(said[-1][1]), rules), is_whole=is_whole)
+
+
+def _roll(part: str) -> tuple[Keep, str | None]:
+    found = ROLL.fullmatch(part)
+    if not found:
+        raise UsageError(f"expected a roll such as 22256, found {shown(part)}")
+    return parse_dice(found[1]), found[2]
+
+
+def _kept(words: str | None, dice: Keep) -> Keep | None:
+    if words is None:
+        return None
+    found = KEEP.fullmatch(words)
+    if not found:
+        raise UsageError(f"expected `keep` and dice after {_digits(dice)}, found {shown(words)}")
+    said = found[1].strip()
+    if said in {ALL, NOTHING}:
+        return dice if said == ALL else ()
+    digits = re.sub(r"\s+", "", said)
+    if not digits or not set(digits) <= set(map(str, FACES)):
+        raise UsageError(f"keep: expected dice, `{ALL}` or `{NOTHING}`, found {shown(said)}")
+    kept = tuple(sorted(map(int, digits)))
+    if Counter(kept) - Counter(dice):
+        raise UsageError(f"keep: expected some of {_digits(dice)}, found {digits}")
+    return kept
+
+
+def _after(card: Scorecard, turn: Turn) -> Scorecard:
+    """The scorecard after a turn; one that the rules do not allow is refused."""
+    if turn.rolls:
+        return card.play(turn.box, turn.rolls[-1].dice)
+    if card.points[turn.box] is not None:
+        raise UsageError(f"box: {card.rules.categories[turn.box].name} is used")
+    points = list(card.points)
+    points[turn.box] = turn.points
+    return Scorecard(card.rules, tuple(points), card.bonuses + turn.with_extra)
+
+
+def _digits(dice: Iterable[int]) -> str:
+    return "".join(map(str, dice))
+
+
+def _kept_in_words(kept: Sequence[int] | None) -> str:
+    if kept is None:
+        return ""
+    return f" keep {ALL if len(kept) == N_DICE else _digits(kept) or NOTHING}"
