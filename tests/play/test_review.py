@@ -80,7 +80,8 @@ def check(record: Record, adviser: Adviser, goal: str) -> float:
     found = review(record, adviser, parse_goal(goal))
     assert found.start + found.luck - found.loss + found.unknown == pytest.approx(found.result, abs=1e-9)
     score = record.cards[-1].score
-    worth = {"mean": score, "reach:9": float(score >= 9), "power:2": score**2, "win:8": (score > 8) + 0.5 * (score == 8)}
+    wins = (score > 8) + 0.5 * (score == 8)
+    worth = {"mean": score, "reach:9": float(score >= 9), "power:2": score**2, "win:8": wins}
     assert found.result == pytest.approx(worth[goal], abs=1e-9)
     assert min((one.loss for one in found.decisions), default=0) >= 0
     assert sum(found.by_kind.values()) == pytest.approx(found.loss, abs=1e-9)

@@ -22,6 +22,8 @@ LAST_TURNS = 4
 ECKER = ("additive", "regression", "small-regression", "max-dp", "heuristic")
 HALVES = ("chip in both", "chip in lower half")
 ACTIVATIONS = ("tanh", "relu")
+TOGETHER = 2048
+"""Places that go through a network together, so that their units stay in a cache of the processor."""
 
 
 class Places:
@@ -207,13 +209,17 @@ class Network(Term):
 
     def values(self, places: Places) -> Values:
         """The output of the network."""
-        there = self.inputs(places)
+        inputs, found = self.inputs(places), np.empty(len(places.free))
         arrays = [(np.array(weights), np.array(biases)) for weights, biases in self.layers]
-        for weights, biases in arrays[:-1]:
-            there = there @ weights.T + biases
-            there = np.tanh(there) if self.activation == "tanh" else np.maximum(there, 0.0)
-        weights, biases = arrays[-1]
-        return np.asarray((there @ weights.T + biases)[:, 0])
+        for start in range(0, len(found), TOGETHER):
+            there = inputs[start : start + TOGETHER]
+            for weights, biases in arrays[:-1]:
+                there = there @ weights.T
+                there += biases
+                (np.tanh if self.activation == "tanh" else _positive)(there, out=there)
+            weights, biases = arrays[-1]
+            found[start : start + TOGETHER] = (there @ weights.T + biases)[:, 0]
+        return found
 
     def count(self, anchors: Anchors) -> int:  # noqa: ARG002
         """All weights and biases."""
@@ -235,6 +241,10 @@ class Ecker(Term):
         n_boxes = len(anchors.rules.categories)
         last = sum(math.comb(n_boxes, n) for n in range(1, min(LAST_TURNS, n_boxes) + 1))
         return {"additive": n_boxes, "regression": n_boxes + 1, "small-regression": n_boxes + 1}.get(self.method, last)
+
+
+def _positive(there: Values, out: Values) -> Values:
+    return np.maximum(there, 0.0, out=out)
 
 
 def ecker_table(method: str, expected: ExpectedTable) -> Values:
