@@ -169,7 +169,7 @@ def test_completion_in_bash(tmp_path: Path) -> None:
     """Bash completes verbs, flags and choices."""
     (tmp_path / "completion").write_text(command("completion", "bash").stdout)
     for words, expected in {
-        "pl": ["plan"],
+        "pl": ["plan", "play"],
         "run --obj": ["--objective"],
         "run --objective max": ["maxprob"],
     }.items():

@@ -30,7 +30,8 @@ from yahtzee_cluster.kernels.policies import ForTheMean
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.goals import MEAN, Goal
 from yahtzee_cluster.play.advice import Adviser
-from yahtzee_cluster.play.conversation import HELP, Conversation, answer, goal_said
+from yahtzee_cluster.play.conversation import HELP, Conversation, goal_said
+from yahtzee_cluster.play.lines import answer
 from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.play.wording import listing
 
@@ -210,7 +211,10 @@ def test_a_whole_game() -> None:
         assert "that was the last roll" in conversation.hear(dice)
         total += points
         answered = conversation.hear(box)
-        assert f": {points} points.\n" in answered
+        for bonus, why in ((35 if box == "5" else 0, "upper bonus"), (100 * (points > 100), "for a further yahtzee")):
+            assert (f", and {bonus} {why}" in answered) == (bonus > 0)
+        extras = sum(bonus for bonus in (35, 100) if f", and {bonus} " in answered)
+        assert f": {points - extras} points" in answered
         assert conversation.state.position.score == total
     assert f"The game is over: {total} points." in answered
     assert "the game is over" in conversation.hear("12345")
@@ -228,8 +232,8 @@ def test_what_makes_no_sense_changes_nothing() -> None:
     for said, expected in zip(
         answers,
         ["no dice are on the table yet", "goal: say against", "goal: expected reach:N", "goal: there is",
-         "dice: expected 5 faces", "box: no box 'zz'", "keep all dice", "Playing for the highest", "undo", "free: aces",
-         "254.5896 expected"],
+         "dice: expected 5 faces", "box: no box 'zz'", "keep all dice", "Playing for the highest", "undo",
+         "upper boxes", "254.5896 expected"],
         strict=True,
     ):  # fmt: skip
         assert expected in said
@@ -239,7 +243,7 @@ def test_forced_boxes() -> None:
     """A box that the joker rule closes is refused with the reason; a used one too."""
     answers = talk("44444", "yahtzee", "44444", "fh", "4", "11111", "yahtzee", known=adviser("forced-joker"))
     assert "full-house is not open to this roll while another box has to take it" in answers[3]
-    assert "fours: 120 points" in answers[4]
+    assert "fours: 20 points, and 100 for a further yahtzee." in answers[4]
     assert "yahtzee is used" in answers[6]
 
 

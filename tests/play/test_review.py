@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from launch import command
 from small_games import SMALL
 
 from yahtzee_cluster.commands import cli
@@ -254,6 +255,19 @@ def test_at_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert shown.splitlines()[-1] == "That is more than category-means loses on average, and less than glenn-rules."
 
 
+def test_own_game(tmp_path: Path) -> None:
+    """At the prompt, dice are rolled for the player, and the record is written in the end."""
+    file = tmp_path / "game.txt"
+    said = "".join(f"roll\nk all\nk all\n{box}\n" for box in ("1", "2", "ch"))
+    result = command("play", "--seed", 5, "--record", file, said=said)
+    assert result.returncode == 0, result.stderr
+    record = parse_record(file.read_text())
+    assert len(record.turns) == 3
+    assert result.stdout.endswith(f"{record.cards[-1].score} points.\n{file}\n")
+    again = command("play", "--seed", 5, said=said)
+    assert result.stdout == f"{again.stdout}{file}\n"
+
+
 def test_goal_of_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A record may say what it was played for; a flag overrides it."""
     file = tmp_path / "game.txt"
@@ -273,8 +287,13 @@ def test_goal_of_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         ("review", ["EMPTY"], "expected a line for each turn, found none"),
         ("review", ["GAME", "--goal", "win"], "goal: say against whom"),
         ("play", ["--strategy", "chance"], "depends on the other players"),
-        ("play", ["--record", "/nowhere/game.txt"], "/nowhere/game.txt: cannot be written: No such file"),
+        (
+            "play",
+            ["--strategy", "expected", "--record", "/nowhere/game.txt"],
+            "/nowhere/game.txt: cannot be written: No such file",
+        ),
         ("play", ["--strategy", "ecker-greedy", "--rules", "yatzy"], "all have to play the same game"),
+        ("play", ["--strategy", "greedy", "--goal", "mean"], "strategy: has a goal of its own; leave out --goal"),
     ],
 )
 def test_refused_commands(

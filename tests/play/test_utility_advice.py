@@ -17,7 +17,8 @@ from yahtzee_cluster.game.rules import Anchor
 from yahtzee_cluster.objectives.race import Race
 from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.advice import Adviser
-from yahtzee_cluster.play.conversation import Conversation, answer
+from yahtzee_cluster.play.conversation import Conversation
+from yahtzee_cluster.play.lines import answer
 from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.play.wording import listing
 from yahtzee_cluster.tables import open_table

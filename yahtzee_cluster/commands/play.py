@@ -1,47 +1,76 @@
-"""`yahtzee-cluster play`: whole games, played by a strategy and written down."""
+"""`yahtzee-cluster play`: a whole game with dice, yours or a strategy's, written down."""
 
 from __future__ import annotations
 
 import argparse
+import secrets
 from pathlib import Path
 
 from yahtzee_cluster.commands.shared import count
 from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Rules
+from yahtzee_cluster.game.scorecard import Scorecard
+from yahtzee_cluster.objectives.goals import MEAN, parse_goal
+from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.consulted import Consulted
+from yahtzee_cluster.play.conversation import Conversation, talk
+from yahtzee_cluster.play.position import Position
+from yahtzee_cluster.play.record import Record
 from yahtzee_cluster.play.self_play import played_by
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
+
+SEED_BITS = 32
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this verb."""
     parser.description = (
-        "Let a strategy play a whole game with dice, and print its record, which `yahtzee-cluster review` reviews. For "
-        "advice while you play yourself, see `yahtzee-cluster advise`."
+        "Play a whole game at the terminal, with advice, with dice that you throw or that `roll` throws, and with a "
+        "review at the end; or let a strategy play one, and print its record, which `yahtzee-cluster review` reviews."
     )
-    parser.epilog = f"Example: {parser.prog} --strategy greedy --seed 7 --record game.txt"
+    parser.epilog = f"Examples: {parser.prog} --record game.txt; {parser.prog} --strategy greedy --seed 7"
     parser.add_argument(
         "--strategy",
-        default="expected",
         metavar="STRATEGY",
-        help="one that `yahtzee-cluster strategies` lists, a file, a goal, or a table (default: expected)",
+        help="who plays: one that `yahtzee-cluster strategies` lists, a file, a goal, or a table (default: you)",
     )
     parser.add_argument("--rules", metavar="NAME|FILE", help="a rule set (default: that of the strategy, or yahtzee)")
-    parser.add_argument("--seed", type=count, default=1, metavar="N", help="seed of the dice (default: 1)")
-    parser.add_argument("--record", metavar="FILE", help="write the record to this file, and print only its name")
+    parser.add_argument("--goal", metavar="GOAL", help="what you play for, as for `yahtzee-cluster probe`")
+    parser.add_argument("--seed", type=count, metavar="N", help="seed of the dice (default: other dice each time)")
+    parser.add_argument("--record", metavar="FILE", help="write the record to this file")
 
 
 def run(options: argparse.Namespace) -> str:
     """Play a game, and write it down."""
+    rules = None if options.rules is None else load_rules(options.rules)
+    if options.strategy is None:
+        return _yours(options, rules or load_rules("yahtzee"))
+    refuse_flags(options, ["goal"], "strategy: has a goal of its own")
     strategy = parse_strategy(options.strategy)
-    rules = common_rules([strategy], None if options.rules is None else load_rules(options.rules))
+    seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
+    with Adviser(common_rules([strategy], rules)) as adviser:
+        record = played_by(Consulted(strategy, adviser), adviser, seed)
+    return record.text.rstrip("\n") if options.record is None else _written(record, options.record)
+
+
+def _yours(options: argparse.Namespace, rules: Rules) -> str:
+    """A game at the terminal."""
+    goal = MEAN if options.goal is None else parse_goal(options.goal)
     with Adviser(rules) as adviser:
-        record = played_by(Consulted(strategy, adviser), adviser, options.seed)
-    if options.record is None:
-        return record.text.rstrip("\n")
+        start = Position.of(Scorecard.of(adviser.rules, {}))
+        conversation = Conversation(adviser, start, goal, seed=options.seed)
+        said = talk(conversation)
+    record = conversation.state.record
+    if options.record is None or record is None:
+        return said
+    return f"{said}\n{_written(record, options.record)}"
+
+
+def _written(record: Record, file: str) -> str:
     try:
-        Path(options.record).write_text(record.text, encoding="utf-8")
+        Path(file).write_text(record.text, encoding="utf-8")
     except OSError as error:
-        raise FileError(options.record, f"cannot be written: {error.strerror}") from error
-    return str(options.record)
+        raise FileError(file, f"cannot be written: {error.strerror}") from error
+    return file

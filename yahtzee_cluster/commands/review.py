@@ -18,7 +18,7 @@ from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.record import Record, parse_record
-from yahtzee_cluster.play.review import STAGES, Decided, Review, level, review
+from yahtzee_cluster.play.review import STAGES, Review, level, review
 from yahtzee_cluster.text import short
 
 WIDTH_95 = 1.96
@@ -79,7 +79,7 @@ def _in_words(one: Review, file: str, is_one_of_many: bool) -> list[str]:
     lines = [f"{file}:"] if is_one_of_many else []
     lines += [f"{'goal':15} {one.goal.words}", *_figures(_summary(one)), "", *_turns(one), ""]
     if one.costliest:
-        lines += ["costliest decisions:", *(_decided(decision) for decision in one.costliest), ""]
+        lines += ["costliest decisions:", *(decision.words for decision in one.costliest), ""]
     return lines
 
 
@@ -106,13 +106,6 @@ def _turns(one: Review) -> list[str]:
         name = short(one.record.rules.categories[turn.box].name, 16)
         lines.append(f"{number:>4}  {name:16} {points:>6} {luck:>+9.4f}  {told}".rstrip())
     return lines
-
-
-def _decided(one: Decided) -> str:
-    left = one.position.rolls_left
-    dice = " ".join(map(str, one.position.dice or ()))
-    rolls = f"{left or 'no'} roll{'s' * (left != 1)} left"
-    return f"{one.loss:>9.4f}  turn {one.turn}, {dice}, {rolls}: {one.made.words}; best was {one.best.words}"
 
 
 # -------------------------------------------------------------------------------------------------- many games

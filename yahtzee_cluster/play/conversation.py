@@ -1,40 +1,52 @@
-"""Advice turn by turn at a terminal, and line by line for other programs."""
+"""Advice turn by turn at a terminal: a companion through a whole game."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
+
+import numpy as np
 
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
-from yahtzee_cluster.fields import WHOLE_NUMBER, whole_number
-from yahtzee_cluster.game.dice import Keep
-from yahtzee_cluster.game.notation import anchor_of, find_box, parse_dice
+from yahtzee_cluster.fields import read_text
+from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
+from yahtzee_cluster.game.notation import find_box, parse_dice, parse_keep
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
 from yahtzee_cluster.output import wrapped, write_stdout
 from yahtzee_cluster.play.advice import Adviser
-from yahtzee_cluster.play.consulted import Consulted
+from yahtzee_cluster.play.answer import Advice
+from yahtzee_cluster.play.card_view import in_columns, paid_in_words
+from yahtzee_cluster.play.choices import TIE, tie
+from yahtzee_cluster.play.consulted import Consulted, Decision, decision_of
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
-from yahtzee_cluster.play.wording import figures_of, listing, with_strategy
-from yahtzee_cluster.text import shown
+from yahtzee_cluster.play.record import Record, Roll, Turn, begun_at, parse_record
+from yahtzee_cluster.play.review import review
+from yahtzee_cluster.play.wording import cost_in_words, figures_of, listing, percentiles, with_strategy
 
 SHOWN = 5
 PATIENCE_S = 0.5
 """So long the player waits before a turn until the rest of the game is solved; then it goes on in the background."""
+COSTLIEST = 3
+"""Decisions that a review at the prompt names."""
 HELP = """\
 22256            the dice you see, in any order
-fh               score them there; 3k, ls, 6, yahtzee, or any name in full
+k 2 2 2          keep these and roll the others; then their faces are enough, or `roll` rolls for you
+fh               score the dice there; 3k, ls, 6, yahtzee, or any name in full
 all              every legal move, not only the best
 goal beat 250    play to score more than 250; also `goal reach 250`, `goal mean`, `goal win:231`, `goal table`
-card             the boxes that are free, and the score
+card             the scorecard
+dist             how the final score is distributed from here
+review           how much was luck so far, and what the moves cost
+save FILE        write the game down; `load FILE` goes on with it
 fh=25            in another player's turn: the box that was filled, and its points
-undo             take back the last dice or box
+undo             take back the last dice, keep or box
 quit             leave"""
-
-
-# ---------------------------------------------------------------------------------------------- at a terminal
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,12 @@ class State:
     goal: Goal
     other: int | None = None
     """Whose turn it is, if it is that of one of the other players of the position."""
+    record: Record | None = None
+    """The game so far; None where nothing tells what is in the boxes."""
+    rolls: tuple[Roll, ...] = ()
+    """The rolls of this turn before the dice on the table."""
+    kept: Keep | None = None
+    """What is kept of the dice on the table, if that was said; the others are about to be rolled."""
 
     @property
     def is_over(self) -> bool:
@@ -58,13 +76,43 @@ class State:
         return replace(self, other=next(following, None))
 
 
+Reply = tuple[list[State], str]
+"""All states from the first on, and the first part of the answer."""
+
+
 class Conversation:
     """Advice during a game: the player types what the dice show and which box is filled."""
 
-    def __init__(self, adviser: Adviser, position: Position, goal: Goal, strategy: Consulted | None = None) -> None:
+    def __init__(
+        self,
+        adviser: Adviser,
+        position: Position,
+        goal: Goal,
+        strategy: Consulted | None = None,
+        seed: int | None = None,
+    ) -> None:
         self._adviser = adviser
         self._strategy = strategy
-        self._states = [State(position, goal)]
+        self._random = np.random.default_rng(seed)
+        self._states = [State(position, goal, record=begun_at(position, adviser.rules))]
+        self._questions: dict[str, Callable[[str], str]] = {
+            "?": lambda _: HELP,
+            "help": lambda _: HELP,
+            "all": lambda _: self.advice(None),
+            "card": lambda _: self._whole_card(),
+            "dist": lambda _: self._distribution(),
+            "review": lambda _: self._review(self.state),
+            "save": self._save,
+        }
+        self._commands: dict[str, Callable[[str], Reply]] = {
+            "goal": lambda said: ([*self._states, replace(self.state, goal=self._goal(said))], ""),
+            "load": lambda file: ([*self._states, self._loaded(file)], ""),
+            "undo": self._undo,
+            "u": self._undo,
+            "k": self._keep,
+            "keep": self._keep,
+            "roll": self._roll,
+        }
 
     @property
     def state(self) -> State:
@@ -77,24 +125,26 @@ class Conversation:
         position, other = self.state.position, self.state.other
         if other is not None:
             return f"{self._name(other)}, box> "
+        if not position.anchor.free:
+            return "game over> "
         turn = self._adviser.rules.all_free.bit_count() - position.anchor.free.bit_count() + 1
+        if self.state.kept is not None:
+            left = N_DICE - len(self.state.kept)
+            return f"turn {turn}, roll {START_OF_TURN - position.rolls_left + 1}, {left} dice> "
         if position.rolls_left == 0:
             return f"turn {turn}, box> "
         return f"turn {turn}, roll {START_OF_TURN - position.rolls_left + 1}> "
 
     def hear(self, line: str) -> str:
         """Carry out a line of input and return the answer. Invalid input changes nothing."""
+        command = self._command(line)
+        rest = line.strip()[len(command) :].strip()
         try:
-            match self._command(line):
-                case "?" | "help":
-                    return HELP
-                case "all":
-                    return self.advice(None)
-                case "card":
-                    return self._card()
-                case command:
-                    states, said = self._after(command, line)
-            said += self._advice(states[-1], SHOWN)
+            if command in self._questions:
+                return self._questions[command](rest)
+            states, said = self._after(command, rest, line.strip().lower())
+            if states[-1].kept is None:
+                said += self._advice(states[-1], SHOWN)
         except YahtzeeClusterError as error:
             return f"{error} (`?` lists what can be said)"
         self._states = states
@@ -110,22 +160,33 @@ class Conversation:
         names = {category.name.lower() for category in self._adviser.rules.categories}
         return "" if said in names else said.partition(" ")[0]
 
-    def _after(self, command: str, line: str) -> tuple[list[State], str]:
+    def _after(self, command: str, rest: str, said: str) -> Reply:
         """All states from the first on after a line of input, and the first part of the answer."""
-        said = line.strip().lower()
-        if command == "goal":
-            return [*self._states, replace(self.state, goal=self._goal(said.partition(" ")[2]))], ""
-        if command in {"undo", "u"}:
-            if len(self._states) == 1:
-                raise UsageError("nothing to take back")
-            return self._states[:-1], ""
+        if command in self._commands:
+            return self._commands[command](rest)
         if not said:
             return self._states, ""
         if self.state.other is not None:
             return [*self._states, self._filled(self.state.other, said)], ""
-        if command[:1].isdigit() and len(said) > 2 and not re.search(r"[^\W\d]", said):
-            return [*self._states, self._thrown(parse_dice(said))], ""
+        has_faces = len(said) > 2 or self.state.kept is not None
+        if said[0].isdigit() and has_faces and not re.search(r"[^\W\d]", said):
+            return [*self._states, self._thrown(said)], ""
         return self._scored(find_box(said, self._adviser.rules))
+
+    def _undo(self, _: str) -> Reply:
+        if len(self._states) == 1:
+            raise UsageError("nothing to take back")
+        return self._states[:-1], ""
+
+    def _roll(self, _: str) -> Reply:
+        """Roll all dice, or those that were not kept."""
+        if self.state.other is not None:
+            raise UsageError("roll: it is another player's turn")
+        if self.state.position.dice and self.state.kept is None:
+            raise UsageError("roll: say first what you keep, as in k 2 2 2")
+        dice = self._random.integers(1, len(FACES) + 1, N_DICE - len(self.state.kept or ())).tolist()
+        state = self._thrown("".join(map(str, dice)))
+        return [*self._states, state], f"{_listed(state.position.dice or ())}\n"
 
     def advice(self, most: int | None = SHOWN) -> str:
         """Advice for the current position."""
@@ -137,7 +198,7 @@ class Conversation:
             return f"{self._name(state.other).capitalize()} is to move: say which box is filled, as in full-house=25."
         if not position.anchor.free:
             others = "".join(f", {self._name(at)} has {other.score}" for at, other in enumerate(position.others))
-            return f"The game is over: {position.score} points{others}."
+            return "\n".join([f"The game is over: {position.score} points{others}.", *self._end(state)])
         if position.roll is None and not self._adviser.prepare(position, goal, PATIENCE_S):
             return f"{self._card(position)}\nPlaying for {goal.words}; the rest of the game is being solved meanwhile."
         advice = self._adviser.advise(position, goal)
@@ -145,7 +206,20 @@ class Conversation:
             figures = ", ".join(figure.in_a_sentence for figure in figures_of(advice[0], goal))
             return f"{self._card(position)}\nPlaying for {goal.words}: {figures}."
         said = self._strategy.said(position, advice) if self._strategy else None
-        return with_strategy(listing(advice, goal, most), said, advice)
+        return with_strategy(listing(advice, goal, most), said, advice) + self._same_as_scoring(state, advice[0])
+
+    def _same_as_scoring(self, state: State, best: Advice) -> str:
+        """That to keep all dice is to score them at once, where that is best."""
+        if best.move.keep is None or len(best.move.keep) < N_DICE:
+            return ""
+        (box, chance), *_ = self._adviser.answer(state.position, state.goal).ends
+        return f"\nTo keep all dice comes to the same as to score {box} at once." if chance > 1 - TIE else ""
+
+    def _end(self, state: State) -> list[str]:
+        """The scorecard, and the review of the game if there can be one."""
+        if state.record is None or state.position.others:
+            return []
+        return ["", *in_columns(state.record.cards[-1]), "", self._review(state)]
 
     def _goal(self, said: str) -> Goal:
         if said != "table":
@@ -159,6 +233,53 @@ class Conversation:
         boxes = [category.name for c, category in enumerate(rules.categories) if position.anchor.free >> c & 1]
         upper = f", {position.anchor.upper or 0} of them in upper boxes" if rules.upper_bonus else ""
         return wrapped(f"{position.score} points{upper}; free: {', '.join(boxes) or 'nothing'}")
+
+    def _whole_card(self) -> str:
+        """The scorecard, or what is known of it."""
+        record = self.state.record
+        return self._card() if record is None else "\n".join(in_columns(record.cards[-1]))
+
+    def _distribution(self) -> str:
+        """Percentiles of the final score when playing for the goal from here on."""
+        state = self.state
+        if not state.position.anchor.free:
+            raise UsageError("the game is over")
+        found = self._adviser.answer(state.position, state.goal, with_distribution=True).distribution
+        assert found
+        return "\n".join(percentiles(found.to_dict()["percentiles"]))
+
+    def _review(self, state: State) -> str:
+        """Luck and loss so far, and the costliest decisions."""
+        if state.record is None or state.position.others:
+            raise UsageError("review: only of a game whose boxes are all known, and without other players")
+        found = review(state.record, self._adviser, state.goal)
+        figures = {"luck": found.luck, "loss": found.loss, "without luck": found.result - found.luck}
+        if found.unknown:
+            figures["luck less loss"] = found.unknown
+        lines = [f"{name:15} {value:10.4f}" for name, value in figures.items()]
+        return "\n".join([*lines, *(decision.words for decision in found.costliest[:COSTLIEST])])
+
+    def _save(self, file: str) -> str:
+        """Write the game down, without the turn that is not finished."""
+        if not file or self.state.record is None:
+            raise UsageError("save: name a file" if not file else "save: nothing tells what is in the boxes")
+        try:
+            Path(file).write_text(self.state.record.text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"save: {file} cannot be written: {error.strerror}") from error
+        n_turns = len(self.state.record.turns)
+        return f"{file} has {n_turns} turn{'s' * (n_turns != 1)}."
+
+    def _loaded(self, file: str) -> State:
+        """The state after the turns that a file records."""
+        if not file:
+            raise UsageError("load: name a file")
+        record = parse_record(read_text(file), file, self._adviser.rules)
+        if record.rules.table != self._adviser.rules.table:
+            raise UsageError(f"load: {file} is a game of {record.rules.name}")
+        if self.state.position.others:
+            raise UsageError("load: only without other players, whose boxes a record does not have")
+        return State(Position.of(record.cards[-1]), self.state.goal, record=record)
 
     def _name(self, other: int) -> str:
         """What one of the other players is called."""
@@ -176,24 +297,75 @@ class Conversation:
         position = replace(self.state.position, others=tuple(others))
         return replace(self.state, position=position).followed(other + 1)
 
-    def _thrown(self, roll: Keep) -> State:
-        position = self.state.position
+    def _thrown(self, text: str) -> State:
+        """The state after a roll: all dice, or those that were not kept."""
+        state = self.state
+        position, kept = state.position, state.kept
         if not position.anchor.free:
             raise UsageError("the game is over")
         if position.rolls_left == 0:
             raise UsageError("that was the last roll: say where to score it")
-        return replace(self.state, position=replace(position, roll=roll, rolls_left=position.rolls_left - 1))
+        faces = re.sub(r"[\s,]+", "", text)
+        if kept is not None and len(faces) == N_DICE - len(kept):
+            faces += "".join(map(str, kept))
+        roll = parse_dice(faces if kept is not None else text)
+        if kept is not None and Counter(kept) - Counter(roll):
+            raise UsageError(f"dice: {_listed(kept)} were kept, found {_listed(roll)}")
+        rolls = (*state.rolls, Roll(position.dice, kept)) if position.dice else ()
+        after = replace(position, roll=roll, rolls_left=position.rolls_left - 1)
+        return replace(state, position=after, rolls=rolls, kept=None)
 
-    def _scored(self, category: int) -> tuple[list[State], str]:
-        position = self.state.position
-        if position.roll is None:
+    def _keep(self, said: str) -> Reply:
+        """The states after a keep, and what it costs."""
+        state, position = self.state, self.state.position
+        if position.dice is None or state.kept is not None:
             raise UsageError("no dice are on the table yet")
-        after, points = self._adviser.score(position.anchor, position.roll, category)
-        state = replace(self.state, position=Position(after, score=position.score + points, others=position.others))
-        return [
-            *self._states,
-            state.followed(0),
-        ], f"{self._adviser.rules.categories[category].name}: {points} points.\n"
+        if position.rolls_left == 0:
+            raise UsageError("no roll is left: say where to score the dice")
+        keep = parse_keep(f"keep {said}", position.dice)
+        if keep is None or Counter(keep) - Counter(position.dice):
+            raise UsageError(f"keep: expected some of {_listed(position.dice)}")
+        cost = self._cost(keep)
+        if len(keep) < N_DICE:
+            return [*self._states, replace(state, kept=keep)], cost or "That is the best."
+        after = replace(position, rolls_left=position.rolls_left - 1)
+        rolls = (*state.rolls, Roll(position.dice, keep))
+        return [*self._states, replace(state, position=after, rolls=rolls)], f"{cost}\n" * bool(cost)
+
+    def _scored(self, category: int) -> Reply:
+        state, position = self.state, self.state.position
+        if position.dice is None or state.kept is not None:
+            raise UsageError("no dice are on the table yet")
+        name = self._adviser.rules.categories[category].name
+        after, points = self._adviser.score(position.anchor, position.dice, category)
+        record, told = state.record, f"{name}: {points} points"
+        if record is not None:
+            rolls = [*state.rolls]
+            while rolls and rolls[-1].kept == position.dice:  # to keep all dice and then score is to score at once
+                rolls.pop()
+            record = record.with_turn(Turn((*rolls, Roll(position.dice)), category))
+            before, latest = record.cards[-2:]
+            told = paid_in_words(before, latest, category)
+        card = record.cards[-1] if record else None
+        then = Position(after, score=position.score + points, card=card, others=position.others)
+        told = " ".join(filter(None, [f"{told}.", self._cost(name)]))
+        return [*self._states, State(then, state.goal, record=record).followed(0)], f"{told}\n"
+
+    def _cost(self, decision: Decision) -> str:
+        """What a move costs, if it is not the best; with the best one, and how to take it back."""
+        position, goal = self.state.position, self.state.goal
+        advice = now = self._adviser.advise(position, goal)
+        if isinstance(decision, str) and position.rolls_left:  # to score at once gives up the rolls that are left
+            now = self._adviser.advise(replace(position, rolls_left=0), goal)
+        made, best = next(one for one in now if decision_of(one.move) == decision), advice[0]
+        if made.value >= best.value or tie(made.value, best.value):
+            return ""
+        cost = cost_in_words(best.value - made.value, is_chance=best.p is not None)
+        return f"That costs {cost}; best was {best.move.words}. `undo` takes it back."
+
+
+def _listed(dice: Keep) -> str:
+    return " ".join(map(str, dice))
 
 
 def goal_said(text: str) -> Goal:
@@ -212,7 +384,7 @@ def talk(conversation: Conversation) -> str:
         with suppress(ImportError):
             import_module("readline")  # lets the player edit what is typed
     write_stdout(conversation.advice())
-    while not conversation.state.is_over:
+    while True:
         try:
             line = input(conversation.prompt if sys.stdin.isatty() else "")
         except (EOFError, KeyboardInterrupt) as end:
@@ -225,63 +397,3 @@ def talk(conversation: Conversation) -> str:
             break
         write_stdout(conversation.hear(line))
     return f"{conversation.state.position.score} points."
-
-
-# ------------------------------------------------------------------------------------------------ line by line
-
-
-def answer_lines(adviser: Adviser) -> None:
-    """Answer every line of stdin with one on stdout; an invalid line with the reason."""
-    n_refused = 0
-    for number, line in enumerate(sys.stdin, start=1):
-        try:
-            write_stdout(answer(line, adviser))
-        except UsageError as error:
-            n_refused += 1
-            write_stdout(f"error: line {number}: {error}")
-    if n_refused:
-        raise UsageError(f"lines that could not be answered: {n_refused}")
-
-
-def answer(line: str, adviser: Adviser) -> str:
-    """The best move in the position that a line states, after the expected points still to come.
-
-    With a table of some utility, the expected utility comes first instead.
-    """
-    advice = adviser.advise(parse_line(line, adviser))[0]
-    worth = advice.worth if advice.p is None else advice.p
-    return f"{f'{advice.expected:.6f}' if worth is None else f'{worth:.12g}'} {advice.move.words}"
-
-
-def parse_line(line: str, adviser: Adviser) -> Position:
-    """The position that a line states.
-
-    A mark for each box, `x` if it is used and `-` if not; the points in the upper boxes; whether further Yahtzees pay a
-    bonus, `True` or `False`; how many rerolls are left, 3 before the first roll; five dice; and for a table of some
-    utility the score so far.
-    """
-    rules = adviser.rules
-    words, n_boxes = line.split(), len(rules.categories)
-    last = ["the score so far"] if adviser.goal != MEAN else []
-    if len(words) != n_boxes + 8 + len(last):
-        wanted = [f"{n_boxes} marks", "upper total", "True or False", "rerolls left", "five dice", *last]
-        raise UsageError(
-            f"expected {', '.join(wanted[:-1])} and {wanted[-1]}: {n_boxes + 8 + len(last)} words, found {len(words)}"
-        )
-    score = words.pop() if last else "0"
-    marks, (upper, active, left, *dice) = words[:n_boxes], words[n_boxes:]
-    if not set(marks) <= {"x", "-"}:
-        raise UsageError(f"marks: expected x for a used box and - for a free one, found {shown(' '.join(marks))}")
-    numbers = {"upper total": upper, "score so far": score}
-    for name, number in numbers.items():
-        if whole_number(number) is None:
-            raise UsageError(f"{name}: {WHOLE_NUMBER}, found {shown(number)}")
-    if active not in {"True", "False"}:
-        raise UsageError(f"bonus active: expected True or False, found {shown(active)}")
-    if left not in {"0", "1", "2", "3"}:
-        raise UsageError(f"rerolls left: expected 0, 1, 2 or 3, found {shown(left)}")
-    used = sum(1 << box for box, mark in enumerate(marks) if mark == "x")
-    anchor = anchor_of(adviser.anchors, used, int(upper), active == "True")
-    if int(left) == START_OF_TURN:
-        return Position(anchor, score=int(score))
-    return Position(anchor, parse_dice(" ".join(dice)), int(left), int(score))

@@ -8,7 +8,8 @@ A line is a turn: the rolls with commas between them, each followed by what was 
     11356, 11146 keep 111, 11116 aces     # what was kept of the first roll is not known
     chance=22                             # only the points are known; 22+100 with an extra bonus
 
-Above the turns may stand lines such as `rules: yahtzee` and `goal: reach:250`. What follows `#` is a remark.
+Above the turns may stand lines such as `rules: yahtzee`, `goal: reach:250`, and `card: aces=3` if the game had begun.
+What follows `#` is a remark.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
 from yahtzee_cluster.game.notation import find_box, parse_dice
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.game.scorecard import Scorecard
+from yahtzee_cluster.game.scorecard import Scorecard, parse_scorecard
+from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.text import shown
 
 MOST_ROLLS = 3
 UNKNOWN = "..."
 """Stands for rolls that are not known."""
 ALL, NOTHING = "all", "nothing"
-HEADERS = "rules", "goal", "player", "date"
+HEADERS = "rules", "card", "goal", "player", "date"
 ROLL = re.compile(r"([1-6](?:\s*[1-6]){4})(?:\s+(.*))?", re.DOTALL)
 POINTS = re.compile(r"(.*?)\s*=\s*(\d{1,6})(?:\s*\+\s*(\d{1,6}))?", re.DOTALL)
 KEEP = re.compile(r"k(?:eep)?\s+(.*)", re.DOTALL)
@@ -80,9 +82,14 @@ class Record:
         return dict(self.headers).get("goal")
 
     @property
+    def begun(self) -> Scorecard:
+        """The scorecard before the first turn of the record: empty unless the record says otherwise."""
+        return parse_scorecard(dict(self.headers).get("card", ""), self.rules)
+
+    @property
     def cards(self) -> list[Scorecard]:
         """The scorecard before each turn, and after the last one. A turn that the rules do not allow is refused."""
-        cards = [Scorecard.of(self.rules, {})]
+        cards = [self.begun]
         for number, turn in enumerate(self.turns, 1):
             try:
                 cards.append(_after(cards[-1], turn))
@@ -123,6 +130,15 @@ class Record:
         return line if turn.is_whole else f"{UNKNOWN} {line}"
 
 
+def begun_at(position: Position, rules: Rules) -> Record | None:
+    """The record of a game that goes on from a position between turns; None where its boxes are not known."""
+    is_empty = position.anchor.free == rules.all_free and not position.score
+    card = Scorecard.of(rules, {}) if is_empty else position.card
+    if card is None or position.roll is not None:
+        return None
+    return Record(rules, headers=(("card", card.text),) if card.text else ())
+
+
 def parse_record(text: str, source: str = "record", rules: Rules | None = None) -> Record:
     """Read a record; `source` names it in error messages. The rules are those it names, else those given, or Yahtzee.
 
@@ -144,7 +160,10 @@ def parse_record(text: str, source: str = "record", rules: Rules | None = None) 
     named = headers.pop("rules", None)
     rules = load_rules(named) if named else rules or load_rules("yahtzee")
     record = Record(rules.whole or rules, (), tuple(headers.items()))
-    card = Scorecard.of(record.rules, {})
+    try:
+        card = record.begun
+    except UsageError as error:
+        raise FileError(source, f"card: {error}") from None
     for number, line in lines:
         try:
             turn = _turn(line, record.rules)

@@ -48,6 +48,14 @@ class Decided:
     forced: bool
     """Whether there was no choice."""
 
+    @property
+    def words(self) -> str:
+        """The decision in a line."""
+        left = self.position.rolls_left
+        dice = " ".join(map(str, self.position.dice or ()))
+        rolls = f"{left or 'no'} roll{'s' * (left != 1)} left"
+        return f"{self.loss:>9.4f}  turn {self.turn}, {dice}, {rolls}: {self.made.words}; best was {self.best.words}"
+
     def to_dict(self) -> dict[str, Any]:
         """The decision, ready for JSON."""
         assert self.position.card

@@ -88,7 +88,7 @@ def said_in_words(said: Said, best: Advice) -> str:
 
 
 def _judged(move: Move, cost: float, is_chance: bool) -> str:
-    return f"{move.words}, {f'which costs {_amount(cost, is_chance)}' if cost else 'too'}"
+    return f"{move.words}, {f'which costs {cost_in_words(cost, is_chance)}' if cost else 'too'}"
 
 
 def percentiles(scores: Mapping[str, int]) -> list[str]:
@@ -103,8 +103,9 @@ def _percent(p: float) -> str:
 
 
 def _cost(advice: Advice) -> str:
-    return f"-{_amount(advice.cost, is_chance=advice.p is not None)}" if advice.cost else ""
+    return f"-{cost_in_words(advice.cost, is_chance=advice.p is not None)}" if advice.cost else ""
 
 
-def _amount(cost: float, is_chance: bool) -> str:
+def cost_in_words(cost: float, is_chance: bool) -> str:
+    """A cost in points or another worth, or in percent of chance."""
     return f"{100 * cost:.3g} %" if is_chance else f"{cost:.3g}"
