@@ -32,6 +32,8 @@ def read_text(source: str) -> str:
         raise FileError(source, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise FileError(source, "is not UTF-8 text") from error
+    except ValueError as error:  # such as a null byte
+        raise FileError(shown(source), "is not the name of a file") from error
     if len(text) > MAX_BYTES:
         raise FileError(source, f"is too long: more than {MAX_BYTES} bytes")
     return text

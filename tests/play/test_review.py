@@ -290,7 +290,7 @@ def test_goal_of_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (
             "play",
             ["--strategy", "expected", "--record", "/nowhere/game.txt"],
-            "/nowhere/game.txt: cannot be written: No such file",
+            "/nowhere/game.txt: cannot be written: No such directory",
         ),
         ("play", ["--strategy", "ecker-greedy", "--rules", "yatzy"], "all have to play the same game"),
         ("play", ["--strategy", "greedy", "--goal", "mean"], "strategy: has a goal of its own; leave out --goal"),

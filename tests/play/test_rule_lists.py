@@ -14,6 +14,7 @@ from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import read_toml
 from yahtzee_cluster.game import reference
 from yahtzee_cluster.game.anchors import Anchors
+from yahtzee_cluster.game.dice import ROLLS
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.game.rules import Anchor, Play, Rules
@@ -246,6 +247,10 @@ def parsed(**changed: Any) -> RuleList:
     )
 
 
+SUMS = (3, 4, 4, 4, 4), (4, 4, 4, 4, 4), (4, 4, 4, 4, 6), (4, 4, 4, 5, 6)
+"""Rolls of 19, 20, 22 and 23 points."""
+
+
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
@@ -264,6 +269,9 @@ def parsed(**changed: Any) -> RuleList:
         ({"keep": ["pair if sixes scored"]}, "keep 1: expected `scored` only of a box that brings a bonus"),
         ({"keep": ["pair if"]}, "keep 1: expected a condition: .*, found the end"),
         ({"keep": ["run of many"]}, "keep 1: expected a number of dice, found 'many'"),
+        ({"keep": ["run of 0"]}, "keep 1: run of: expected 2 to 5 dice, found 0"),
+        ({"keep": ["2 3 4 or 3 4 5, high first"]}, "keep 1: `high first` goes with equal dice and runs, not after '2'"),
+        ({"keep": ["full house low first"]}, "keep 1: `low first` goes with equal dice and runs, not after 'full'"),
         ({"keep": "pair"}, "keep: expected a list of 1 to 100 rules, each a text, found 'pair'"),
         ({"keep": ["pair"] * 101}, "keep: expected a list of 1 to 100 rules, each a text, found '101 rules'"),
         ({"keep": [3]}, "keep 1: expected a text on one line, of at most 200 characters, found 3"),
@@ -289,6 +297,14 @@ def test_bad_input_in_one_line(changed: dict[str, Any], complaint: str) -> None:
     with pytest.raises(UsageError, match=f"^mine.toml: {complaint}") as error:
         parsed(**changed)
     assert "\n" not in str(error.value)
+
+
+def test_two_amounts() -> None:
+    """Both have to hold."""
+    both = parsed(score=["chance with at least 20 points with at most 22 points"])
+    decider = both.kernel(Turn(compile_moves(both.game)), Anchors(both.game))
+    boxes = decider.decisions(1 << 12 | 1, False)[2, [ROLLS.index(roll) for roll in SUMS], 0]
+    assert boxes.tolist() == [0, 12, 12, 0]
 
 
 def test_every_prefix_is_refused_or_read() -> None:

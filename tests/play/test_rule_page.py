@@ -1,5 +1,6 @@
 """Lists of rules as a page to print."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,15 @@ from yahtzee_cluster.play.strategy_files import load_strategy
         ("deuces with at least 1 dice", "deuces with at least 1 die"),
         ("2 3 4 or 3 4 5 if 'full house' is free", "2 3 4 or 3 4 5 if full house is free"),
         ("pair if any of aces, deuces, or chance free", "pair if aces, deuces or chance is free"),
+        (
+            "pair if any of four-of-a-kind, chance unused and yahtzee free",
+            "pair if four of a kind or chance is free and yahtzee is free",
+        ),
+        (
+            "pair if all of fours, fives unused or sixes are used",
+            "pair if fours and fives are free or sixes is used",
+        ),
+        ("pair if any of aces, chance are free", "pair if aces or chance is free"),
     ],
 )
 def test_in_words(rule: str, said: str) -> None:
@@ -64,7 +74,7 @@ def test_nothing_in_a_file_becomes_a_tag(tmp_path: Path, capsys: pytest.CaptureF
     [
         (["--page", "x.html"], "page: name the strategy by rules"),
         (["greedy", "--page", "x.html"], "page: greedy has no rules to show"),
-        (["glenn-rules", "--page", "/nowhere/x.html"], "/nowhere/x.html: cannot be written: No such"),
+        (["glenn-rules", "--page", "/nowhere/x.html"], "/nowhere/x.html: cannot be written: No such directory"),
     ],
 )
 def test_refusals(flags: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,3 +83,23 @@ def test_refusals(flags: list[str], message: str, capsys: pytest.CaptureFixture[
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert message in error
+
+
+def test_the_mean_is_computed(tmp_path: Path) -> None:
+    """Whatever the file says it is; and rules about boxes with odd names are shown as they are written."""
+    strategy = load_strategy("glenn-rules")
+    assert isinstance(strategy.strategy, RuleList)
+    forged = replace(strategy, recorded=400.0)
+    assert "scores 226.05 points" in page(forged, strategy.strategy)
+    (tmp_path / "game.toml").write_text(
+        'name = "<b>Odd Game</b>"\n[[category]]\nname = "free"\nface = 1\n[[category]]\nname = "its box"\npoints = 9\n'
+    )
+    (tmp_path / "mine.toml").write_text(
+        'name = "odd"\nkind = "rules"\ngame = "game.toml"\nkeep = ["nothing"]\n'
+        """score = ["'free' if 'its box' free"]\notherwise = ["free", "its box"]\n"""
+    )
+    odd = load_strategy(str(tmp_path / "mine.toml"))
+    assert isinstance(odd.strategy, RuleList)
+    text = page(odd, odd.strategy)
+    assert "<li>&#x27;free&#x27; if &#x27;its box&#x27; free.</li>" in text
+    assert "<h1>&lt;b&gt;Odd Game&lt;/b&gt; by 2 rules</h1>" in text

@@ -83,6 +83,47 @@ def test_no_negative_variance() -> None:
     assert of.table(np.array([-1.0, -1.0])) == {"worth": {"bonus": {"mean": -1.0, "variance": 0.0}}}
 
 
+def test_never_worse_than_the_start() -> None:
+    """Where no candidate is better, the search ends where it began."""
+    best = searched(40)
+    again = Weights(RULES, OF.table(best.best_candidate), "mine.toml")
+    found, value = searched(1, of=again).simplest()
+    assert value >= best.best - 1e-4
+    assert len(found) == 5
+
+
+def test_what_a_file_names_is_part_of_a_search(tmp_path: Path) -> None:
+    """A checkpoint is of another search once the numbers in another file, or the worths of a goal, have changed."""
+    numbers, worths, path = tmp_path / "numbers.txt", tmp_path / "worths.txt", tmp_path / "state.json"
+    table = {"worth": {"boxes": START["worth"]["boxes"], "table": {"file": "numbers.txt"}}}
+    numbers.write_text(" ".join(["1"] * 16))
+    of = Weights(RULES, table, str(tmp_path / "mine.toml"))
+    searched(1, of=of).save(path)
+    numbers.write_text(" ".join(["2"] * 16))
+    with pytest.raises(UsageError, match="is of another search"):
+        Search.begun_or_continued(of, MEAN, 1, None, path)
+    worths.write_text("0 1 2 3")
+    goal = parse_goal(f"worth:{worths}")
+    searched(1, goal=goal).save(path)
+    assert len(Search.begun_or_continued(OF, goal, 1, None, path).values) == 1
+
+
+def test_a_box_called_variance() -> None:
+    """Only the variances of the bonus cannot be negative."""
+    rules = parse_rules(
+        'name = "x"\n[[category]]\nname = "variance"\nface = 1\n[[category]]\nname = "b"\nface = 2\n', "x"
+    )
+    of = Weights(rules, {"worth": {"boxes": {"variance": -8.0, "b": 1.0}}}, "mine.toml")
+    assert of.table(np.array([-8.0, 1e12])) == {"worth": {"boxes": {"variance": -8.0, "b": 1e9}}}
+
+
+def test_one_box() -> None:
+    """Rules for a game with a single box can be searched, too."""
+    rules = parse_rules('name = "x"\n[[category]]\nname = "a"\nface = 1\n', "x")
+    of = RuleLists(rules, Lists(("nothing",), ("a",), (0,)), 9)
+    assert searched(3, of=of).best > value_of(of, MEAN, of.start)
+
+
 def test_few_digits() -> None:
     """Numbers are rounded as far as that costs next to nothing."""
     short = OF.simplified(OF.start + 1e-7, lambda numbers: value_of(OF, MEAN, numbers))
@@ -315,12 +356,15 @@ def test_interrupt(start: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("arguments", "message"),
     [
         (["nothing"], "nothing: no such strategy or file; "),
-        (["START", "--population", "2"], "population: expected at least 3, found 2"),
+        (["START", "--population", "3"], "population: expected at least 4, found 3"),
         (["START", "--generations", "0"], "generations: expected at least 1, found 0"),
-        (["START", "--generations", "1", "--out", "/nowhere/x.toml"], "/nowhere/x.toml: cannot be written: No such"),
+        (
+            ["START", "--generations", "1", "--out", "/nowhere/x.toml"],
+            "x.toml: cannot be written: No such directory",
+        ),
         (["GAME"], "kind: expected a text, found nothing"),
         (["START", "--max-rules", "9"], "max-rules: this strategy has no rules"),
-        (["glenn-rules", "--max-rules", "101"], "max-rules: expected at most 100, found 101"),
+        (["glenn-rules", "--max-rules", "201"], "max-rules: expected at most 200, found 201"),
         (["glenn-rules", "--max-rules", "9"], "max-rules: the strategy has 26 rules, more than 9"),
         (["glenn-rules", "--fit"], "fit: only numbers can be fitted, and this strategy has rules"),
         (["START", "--goal", "quantile:0.5"], "goal: quantile"),

@@ -1,6 +1,7 @@
 """Strategies in files: those that come with the program, and one's own."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -65,9 +66,13 @@ def test_names_and_files(tmp_path: Path) -> None:
     [
         (("kind", "worht"), "mine: kind: no kind 'worht'; did you mean worth?"),
         (("name", None), "mine: name: expected a text, found nothing"),
-        (("game", 5), "mine: game: expected a text, found 5"),
+        (("game", 5), "mine: game: expected a text on one line, of at most 200 characters, found 5"),
         (("game", "yahtze"), "yahtze: no such rule set or file; did you mean yahtzee?"),
         (("mean", "much"), "mine: mean: expected a number, found 'much'"),
+        (("about", "two\nlines"), "mine: about: expected a text on one line"),
+        (("game", "a\0b.toml"), "game: expected a text on one line"),
+        (("mean", math.nan), "mine: mean: expected a number, found nan"),
+        (("published", 10**5000), "mine: published: expected a number, found something too large to show"),
         (("published", True), "mine: published: expected a number, found True"),
         (("boxes", {}), "boxes"),
     ],

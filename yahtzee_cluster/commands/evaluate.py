@@ -16,12 +16,13 @@ from yahtzee_cluster.analysis.statistics import PERCENTILES, percentile
 from yahtzee_cluster.commands.shared import add_json, box_table
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.objectives.expected import solve_expected, std_of
-from yahtzee_cluster.objectives.goals import parse_goal
+from yahtzee_cluster.objectives.goals import Goal, parse_goal
 from yahtzee_cluster.play.opponents import curve_of
 from yahtzee_cluster.play.rule_lists import RuleList
-from yahtzee_cluster.play.strategies import common_rules, parse_strategy
-from yahtzee_cluster.play.strategy import ByAnchorAlone
+from yahtzee_cluster.play.strategies import OfGoal, common_rules, parse_strategy
+from yahtzee_cluster.play.strategy import ByAnchorAlone, Strategy
 from yahtzee_cluster.play.strategy_files import Described
 from yahtzee_cluster.play.wording import percentiles
 
@@ -52,12 +53,8 @@ def run(options: argparse.Namespace) -> str:
     """Evaluate a strategy."""
     strategy = parse_strategy(options.strategy)
     rules = common_rules([strategy], None if options.rules is None else load_rules(options.rules))
-    if isinstance(strategy, Described) and isinstance(strategy.strategy, RuleList):
-        for line in strategy.strategy.warnings():
-            print(f"warning: {line}", file=sys.stderr)
     goal = None if options.goal is None else parse_goal(options.goal)
-    if goal:
-        goal.worths(1, lambda _: np.ones(1))  # raises before anything is played, where a goal has none
+    _check(strategy, rules, goal)
     by_anchor = strategy if isinstance(strategy, ByAnchorAlone) else None
     if options.mean:
         if goal or not by_anchor:
@@ -83,6 +80,17 @@ def run(options: argparse.Namespace) -> str:
     lines += ["", *box_table(games.names, games.mean.tolist(), _variances(games, found))]
     lines += ["", *percentiles({f"{share:g}": at for share, at in shares.items()})]
     return "\n".join(lines + (["", *losses_in_words(found)] if found else []))
+
+
+def _check(strategy: Strategy, rules: Rules, goal: Goal | None) -> None:
+    """Refuse a goal that has no value here, before anything is played; warn of rules that never match."""
+    if rules.whole and (goal or isinstance(strategy, OfGoal)):
+        raise UsageError("goal: is about the whole game, and these are the rules of the rest of one")
+    if goal:
+        goal.worths(1, lambda _: np.ones(1))
+    if isinstance(strategy, Described) and isinstance(strategy.strategy, RuleList):
+        for line in strategy.strategy.warnings():
+            print(f"warning: {line}", file=sys.stderr)
 
 
 def _range(means: tuple[float, float]) -> tuple[float, float] | None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import secrets
-from pathlib import Path
 
-from yahtzee_cluster.commands.shared import count
-from yahtzee_cluster.errors import FileError
+from yahtzee_cluster.commands.shared import check_output, count, write_output
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard
@@ -17,7 +15,6 @@ from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.consulted import Consulted
 from yahtzee_cluster.play.conversation import Conversation, talk
 from yahtzee_cluster.play.position import Position
-from yahtzee_cluster.play.record import Record
 from yahtzee_cluster.play.self_play import played_by
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
 
@@ -44,6 +41,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Play a game, and write it down."""
+    if options.record is not None:
+        check_output(options.record)
     rules = None if options.rules is None else load_rules(options.rules)
     if options.strategy is None:
         return _yours(options, rules or load_rules("yahtzee"))
@@ -52,7 +51,7 @@ def run(options: argparse.Namespace) -> str:
     seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
     with Adviser(common_rules([strategy], rules)) as adviser:
         record = played_by(Consulted(strategy, adviser), adviser, seed)
-    return record.text.rstrip("\n") if options.record is None else _written(record, options.record)
+    return record.text.rstrip("\n") if options.record is None else write_output(options.record, record.text)
 
 
 def _yours(options: argparse.Namespace, rules: Rules) -> str:
@@ -65,12 +64,4 @@ def _yours(options: argparse.Namespace, rules: Rules) -> str:
     record = conversation.state.record
     if options.record is None or record is None:
         return said
-    return f"{said}\n{_written(record, options.record)}"
-
-
-def _written(record: Record, file: str) -> str:
-    try:
-        Path(file).write_text(record.text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(file, f"cannot be written: {error.strerror}") from error
-    return file
+    return f"{said}\n{write_output(options.record, record.text)}"

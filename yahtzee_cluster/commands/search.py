@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from yahtzee_cluster.commands.shared import add_json, count
-from yahtzee_cluster.errors import FileError, UsageError
+from yahtzee_cluster.commands.shared import add_json, check_output, count, write_output
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import read_toml
 from yahtzee_cluster.objectives.goals import MEAN, parse_goal
 from yahtzee_cluster.play.rule_lists import RuleList
@@ -69,10 +69,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> str:
     """Search, and format what was found."""
-    for name, least in (("generations", 1), ("population", 3), ("workers", 1)):
+    for name, least in (("generations", 1), ("population", 4), ("workers", 1)):
         value = getattr(options, name)
         if value is not None and value < least:
             raise UsageError(f"{name}: expected at least {least}, found {value}")
+    if options.out is not None:
+        check_output(options.out)
     goal = MEAN if options.goal is None else parse_goal(options.goal)
     goal.worths(1, lambda _: np.ones(1))  # raises before anything is computed, where a goal has none
     checkpoint = None if options.checkpoint is None else Path(options.checkpoint)
@@ -128,14 +130,20 @@ def _found(options: argparse.Namespace, search: Search[Any]) -> str:
     if options.out is not None:
         header = read_toml(str(path_of(options.strategy)))
         about = {"name": Path(options.out).stem, "kind": header["kind"], "game": header["game"], "mean": round(mean, 4)}
-        try:
-            Path(options.out).write_text(f"{toml_of({**about, **table})}\n", encoding="utf-8")
-        except OSError as error:
-            raise FileError(options.out, f"cannot be written: {error.strerror}") from error
+        write_output(options.out, f"{toml_of({**about, **_from_there(table, options)})}\n")
     if options.json:
         return json.dumps({**facts, "strategy": table})
     lines = [f"{key:12} {f'{fact:.6f}' if isinstance(fact, float) else fact}" for key, fact in facts.items()]
     return "\n".join([*lines, "", toml_of(table)])
+
+
+def _from_there(table: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """The table of a strategy with the path of a file that it names as seen from the new file."""
+    named = table.get("worth", {}).get("table")
+    if not named:
+        return table
+    path = path_of(options.strategy).parent / named["file"]
+    return {**table, "worth": {**table["worth"], "table": {"file": os.path.relpath(path, Path(options.out).parent)}}}
 
 
 @contextmanager

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
-from yahtzee_cluster.commands.shared import add_json
-from yahtzee_cluster.errors import FileError, UsageError
+from yahtzee_cluster.commands.shared import add_json, check_output, write_output
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import read_text
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.rule_page import page
@@ -51,11 +50,8 @@ def run(options: argparse.Namespace) -> str:
 def _written(known: Described, file: str) -> str:
     if not isinstance(known.strategy, RuleList):
         raise UsageError(f"page: {known.title} has no rules to show")
-    try:
-        Path(file).write_text(page(known, known.strategy), encoding="utf-8")
-    except OSError as error:
-        raise FileError(file, f"cannot be written: {error.strerror}") from error
-    return file
+    check_output(file)
+    return write_output(file, page(known, known.strategy))
 
 
 def _facts(one: Described) -> dict[str, object]:

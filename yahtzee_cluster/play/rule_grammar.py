@@ -145,7 +145,7 @@ class Grammar:
         options = [
             f"{self._draw.one_of(self._boxes)} {self._draw.one_of(['free', 'used'])}",
             f"{self._draw.one_of(['any of', 'all of', 'none of'])} {', '.join(some)} free",
-            f"{amount} {self._draw.one_of(range(1, len(self._boxes)))} boxes free",
+            f"{amount} {self._draw.one_of(range(1, len(self._boxes) + 1))} boxes free",
         ]
         if self._upper:
             options.append(f"{amount} {self._draw.one_of(range(1, len(self._upper) + 1))} upper boxes free")

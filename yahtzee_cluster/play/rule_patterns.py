@@ -13,10 +13,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import whole_number
-from yahtzee_cluster.game.dice import FACES, INDEX, ROLLS, Keep
+from yahtzee_cluster.game.dice import FACES, INDEX, N_DICE, ROLLS, Keep
 from yahtzee_cluster.kernels.rule_lists import NO_KEEP
 from yahtzee_cluster.play.rule_words import QUANTITIES, Cards, Conditions, GameWords, Words
+from yahtzee_cluster.text import shown
 
 Options = Callable[[Keep, Sequence[int]], Iterator[tuple[int, Keep]]]
 """What a pattern may keep of a roll, with the face that its conditions speak of or 0; given the order of faces."""
@@ -55,9 +57,12 @@ class ScorePart:
 
 def read_keep(words: Words, game: GameWords) -> list[KeepPart]:
     """Read a rule for keeping."""
+    start = words.next
     options, has_face = _pattern(words, game)
     order = [*FACES]
     if first := words.take_any([form for name in FIRST for form in (f", {name}", name)]):
+        if not (has_face or (isinstance(options, partial) and options.func is _run)):
+            raise UsageError(f"`{first.strip(', ')}` goes with equal dice and runs, not after {shown(start)}")
         order = order if "low" in first else order[::-1]
     else:
         order.reverse()
@@ -97,7 +102,10 @@ def _pattern_without_face(words: Words, game: GameWords) -> Options:
         if words.take(name):
             return options
     if words.take("run of"):
-        found: Options = partial(_run, words.number("dice"))
+        length = words.number("dice")
+        if not 2 <= length <= N_DICE:
+            raise UsageError(f"run of: expected 2 to {N_DICE} dice, found {length}")
+        found: Options = partial(_run, length)
     elif words.take("all dice"):
         found = _scoring(words, game) if words.take("scoring") else _all_dice
     elif words.take("dice from"):
@@ -202,15 +210,18 @@ def read_score(words: Words, game: GameWords) -> list[ScorePart]:
     everywhere = by_points and not words.take("of")
     boxes = [*range(len(game.rules.categories))] if everywhere else _boxes(words, game)
     points = _own_points(game)
-    matches = points > 0
+    matches: NDArray[np.bool_] | None = None
     for_bonus = False
     while True:
         if words.take("with") or words.take(", with"):
-            matches = _matching(words, game, points, boxes)
+            found = _matching(words, game, points, boxes)
+            matches = found if matches is None else matches & found
         elif words.take("winning the upper bonus") or words.take(", winning the upper bonus"):
             for_bonus = True
         else:
             break
+    if matches is None:
+        matches = points > 0
     applies = Conditions(words, game, keeps=False, has_face=False).read()(0, 0)
     if not by_points:
         return [ScorePart(box, matches[:, box], applies, for_bonus) for box in boxes]

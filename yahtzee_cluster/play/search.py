@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -33,6 +35,7 @@ from yahtzee_cluster.objectives.utility import Utility
 from yahtzee_cluster.play.opponents import curve_of
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.worth import Worth, is_number
+from yahtzee_cluster.text import shown
 
 FORMAT = 2
 MAX_CHECKPOINT_BYTES = 100_000_000
@@ -61,6 +64,8 @@ class Class(ABC, Generic[Candidate]):
     """All strategies of one form; a candidate is one of them."""
 
     rules: Rules
+    start: Candidate
+    """Where a search begins."""
 
     @property
     @abstractmethod
@@ -127,7 +132,9 @@ class Search(Generic[Candidate]):
         def value(candidate: Candidate) -> float:
             return value_of(self.of, self.goal, candidate)
 
-        found = self.of.simplified(self.best_candidate, value)
+        start = self.of.start
+        best = self.best_candidate if self.best > value(start) else start
+        found = self.of.simplified(best, value)
         return found, value(found)
 
     def _learn(self, candidates: Sequence[Candidate], values: Sequence[float]) -> None:
@@ -146,6 +153,7 @@ class Search(Generic[Candidate]):
             "rules": self.of.rules.table,
             **self.of.identity,
             "goal": str(self.goal),
+            "worths": None if self.goal == MEAN else sha256(_worths(self.goal, self.of.rules).tobytes()).hexdigest(),
             "seed": self.seed,
             "population": self.population,
         }
@@ -167,8 +175,10 @@ class Search(Generic[Candidate]):
         cls, of: Class[Candidate], goal: Goal, seed: int, population: int | None, path: Path | None
     ) -> Search[Candidate]:
         """The search of this checkpoint, if there is one; else a new one."""
+        if of.rules.whole and goal != MEAN:
+            raise UsageError("goal: is about the whole game, and these are the rules of the rest of one")
         begun = cls(of, goal, seed, population)
-        if path is None or not path.exists():
+        if path is None or not _is_there(path):
             return begun
         saved, identity = _read(path), json.loads(json.dumps(begun._identity))  # as it is read back
         if {key: saved.get(key) for key in identity} != identity:
@@ -178,6 +188,19 @@ class Search(Generic[Candidate]):
         if not isinstance(values, list) or not all(_is_generation(row, size) for row in values):
             raise UsageError(f"checkpoint: {path} is damaged; remove it to begin again")
         return cls(of, goal, seed, population, values)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a checkpoint to go on from; refuses what can be none."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError) as error:
+        raise UsageError(f"checkpoint: {shown(str(path))} cannot be read: {error}") from error
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"checkpoint: {path} is no file")
+    return True
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -51,8 +51,8 @@ class RuleLists(Class[Lists]):
     most_rules: int
 
     def __post_init__(self) -> None:
-        if self.most_rules > MOST_RULES:
-            raise UsageError(f"max-rules: expected at most {MOST_RULES}, found {self.most_rules}")
+        if self.most_rules > 2 * MOST_RULES:
+            raise UsageError(f"max-rules: expected at most {2 * MOST_RULES}, found {self.most_rules}")
         if self.start.n_rules > self.most_rules:
             raise UsageError(f"max-rules: the strategy has {self.start.n_rules} rules, more than {self.most_rules}")
 
@@ -123,7 +123,10 @@ class Breeding:
 
     def _is_valid(self, lists: Lists) -> bool:
         rules = *(lists.keep or ()), *lists.score
-        if len(rules) > self._of.most_rules or not lists.score or lists.keep == () or not all(map(is_text, rules)):
+        lengths = [len(lists.score), *([] if lists.keep is None else [len(lists.keep)])]
+        if len(rules) > self._of.most_rules or not 0 < min(lengths) <= max(lengths) <= MOST_RULES:
+            return False
+        if not all(map(is_text, rules)):
             return False
         try:
             self._of.strategy(lists).check()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from yahtzee_cluster.errors import FileError, needs
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.play.search import Class, Proposer, exact
-from yahtzee_cluster.play.worth import Worth, is_number
+from yahtzee_cluster.play.worth import MOST, Worth, is_number
 from yahtzee_cluster.play.worth_terms import Places
 
 Values: TypeAlias = NDArray[np.float64]
@@ -43,11 +44,11 @@ class Weights(Class[Values]):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The file where the search begins."""
-        return {"table": self.fields}
+        """The file where the search begins, and a digest of all numbers that it names."""
+        return {"table": self.fields, "terms": sha256(repr(self.strategy(self.start).terms).encode()).hexdigest()}
 
     @property
-    def start(self) -> Values:
+    def start(self) -> Values:  # type: ignore[override]
         """The numbers of the file."""
         return np.array([holder[key] for holder, key in _numbers(self.fields)], np.float64)
 
@@ -65,8 +66,11 @@ class Weights(Class[Values]):
         """The file with these numbers."""
         table = copy.deepcopy(self.fields)
         for (holder, key), number in zip(_numbers(table), candidate.tolist(), strict=True):
-            holder[key] = max(number, 0.0) if key == "variance" else number
-        for holder, key in _numbers(table.get("worth", {}).get("bonus", {}).get("variance", 0.0)):
+            holder[key] = min(max(number, -MOST), MOST)
+        bonus = table.get("worth", {}).get("bonus", {})
+        if is_number(bonus.get("variance")):
+            bonus["variance"] = max(bonus["variance"], 0.0)
+        for holder, key in _numbers(bonus.get("variance")):
             holder[key] = max(holder[key], 0.0)
         return table
 

@@ -172,11 +172,11 @@ def parse_strategy(text: str) -> Strategy:
     """
     if text in BY_NAME:
         return BY_NAME[text]
-    if is_known(text):
-        return load_strategy(text)
     if text.partition(":")[0] in FORMS and not is_there(Path(text.partition(":")[0])):
         goal = parse_goal(text)
         return BY_NAME[EXPECTED] if goal == MEAN else OfGoal(goal)
+    if is_known(text):
+        return load_strategy(text)
     directory, colon, number = text.rpartition(":")
     if not text or (colon and not directory):
         raise UsageError(f"no strategy {shown(text)}; expected {', '.join(BY_NAME)}, a goal, a directory, or DIR:N")

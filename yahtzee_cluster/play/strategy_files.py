@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from yahtzee_cluster.errors import FileError
-from yahtzee_cluster.fields import check_name_or_file, read_toml
-from yahtzee_cluster.game.rule_files import load_rules
+from yahtzee_cluster.fields import MAX_TEXT, check_name_or_file, is_text, is_there, read_toml
+from yahtzee_cluster.game.rule_files import load_rules, preset_names
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.kernels.policies import Decider
 from yahtzee_cluster.kernels.turn import Turn
 from yahtzee_cluster.objectives.expected import ExpectedTable
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.strategy import ByAnchorAlone
-from yahtzee_cluster.play.worth import Worth
+from yahtzee_cluster.play.worth import Worth, is_number
 from yahtzee_cluster.text import shown, suggestion
 
 FOLDER = Path(__file__).parent.parent / "strategies"
@@ -91,14 +91,16 @@ def strategy_of(table: dict[str, Any], source: str) -> Described:
         if header[name] is None:
             raise FileError(source, f"{name}: expected a text, found nothing")
     for name in TEXTS:
-        if not isinstance(header[name], str | None):
-            raise FileError(source, f"{name}: expected a text, found {shown(header[name])}")
+        if header[name] is not None and not is_text(header[name]):
+            expected = f"expected a text on one line, of at most {MAX_TEXT} characters"
+            raise FileError(source, f"{name}: {expected}, found {shown(header[name])}")
     for name in NUMBERS:
-        if isinstance(header[name], bool) or not isinstance(header[name], int | float | None):
+        if header[name] is not None and not is_number(header[name]):
             raise FileError(source, f"{name}: expected a number, found {shown(header[name])}")
     if header["kind"] not in KINDS:
         raise FileError(source, f"kind: no kind {shown(header['kind'])}; {suggestion(header['kind'], [*KINDS])}")
-    rules = load_rules(header["game"])
+    beside = Path(source).parent / header["game"]
+    rules = load_rules(str(beside) if is_there(beside) and header["game"] not in preset_names() else header["game"])
     return Described(
         title=header["name"],
         about=header["about"] or "",

@@ -86,7 +86,11 @@ class Worth(ByAnchorAlone):
 
     def at(self, places: Places) -> Values:
         """The worth of these places."""
-        return sum((term.values(places) for term in self.terms), np.zeros(len(places.free)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = sum((term.values(places) for term in self.terms), np.zeros(len(places.free)))
+        if not np.isfinite(found).all():
+            raise UsageError("worth: some scorecards are worth more than numbers can hold; use smaller ones")
+        return found
 
     def decider(self, turn: Turn, expected: ExpectedTable) -> policies.ByWorth:
         """The kernel that decides."""
