@@ -229,6 +229,9 @@ def test_superfluous_rules_are_dropped() -> None:
     found = BY_RULES.simplified(lists, lambda candidate: value_of(BY_RULES, MEAN, candidate))
     assert found.n_rules < lists.n_rules
     assert value_of(BY_RULES, MEAN, found) >= value_of(BY_RULES, MEAN, lists)
+    idle = Lists(("pair if more than 0 boxes free",), ("five with at least 3 points if five free",), (0, 1, 2, 3))
+    found = BY_RULES.simplified(idle, lambda candidate: value_of(BY_RULES, MEAN, candidate))
+    assert (found.keep, found.score) == (("pair",), ("five",))
 
 
 @pytest.mark.parametrize("game", ["free", "forced", "yahtzee", "yatzy", "yacht"])

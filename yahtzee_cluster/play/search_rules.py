@@ -7,6 +7,7 @@ or add one; here they may also move one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import is_text
 from yahtzee_cluster.game.rules import Rules
-from yahtzee_cluster.play.rule_grammar import Draw, Grammar
+from yahtzee_cluster.play.rule_grammar import CONDITION, Draw, Grammar
 from yahtzee_cluster.play.rule_lists import MOST_RULES, RuleList
 from yahtzee_cluster.play.search import Class, Proposer
 
@@ -25,6 +26,8 @@ AGAIN = 0.4
 """The chance of a further mutation."""
 MOVES = ["swap", "move"]
 CHANGES = ["change", "delete", "add"]
+PARTS = CONDITION, re.compile(r"(.*?),? with at least .*")
+"""What may be left out at the end of a rule."""
 BEST_OF = 2
 """A parent is the best of so many, drawn at random."""
 
@@ -81,15 +84,42 @@ class RuleLists(Class[Lists]):
         return Breeding(self, seed, population or POPULATION)
 
     def simplified(self, candidate: Lists, value_of: Callable[[Lists], float]) -> Lists:
-        """The rules without those that add nothing."""
+        """The rules without those that add nothing, and without conditions and amounts that add nothing."""
         best = value_of(candidate)
         for name in ("keep", "score"):
             for at in reversed(range(len(getattr(candidate, name) or ()))):
-                rules = getattr(candidate, name)
-                fewer = candidate._replace(**{name: rules[:at] + rules[at + 1 :]})
-                if len(rules) > 1 and (value := value_of(fewer)) >= best:
-                    candidate, best = fewer, value
+                shorter = self._shorter(candidate, name, at)
+                while shorter:
+                    simpler = shorter.pop(0)
+                    if self._is_readable(simpler) and (value := value_of(simpler)) >= best:
+                        is_gone = len(getattr(simpler, name)) < len(getattr(candidate, name))
+                        candidate, best = simpler, value
+                        shorter = [] if is_gone else self._shorter(candidate, name, at)
         return candidate
+
+    @staticmethod
+    def _shorter(lists: Lists, name: str, at: int) -> list[Lists]:
+        """The lists without a rule, and without a part of it."""
+        rules = getattr(lists, name)
+        parts = [(found[1],) for form in PARTS if (found := form.fullmatch(rules[at]))]
+        return [lists._replace(**{name: (*rules[:at], *instead, *rules[at + 1 :])}) for instead in ((), *parts)]
+
+    def _is_readable(self, lists: Lists) -> bool:
+        """Whether these are lists of rules that can be read back."""
+        lengths = [len(lists.score), *([] if lists.keep is None else [len(lists.keep)])]
+        if not 0 < min(lengths) <= max(lengths) <= MOST_RULES:
+            return False
+        if not all(map(is_text, (*(lists.keep or ()), *lists.score))):
+            return False
+        try:
+            self.strategy(lists).check()
+        except UsageError:
+            return False
+        return True
+
+    def has(self, lists: Lists) -> bool:
+        """Whether these rules are among the strategies of the class."""
+        return lists.n_rules <= self.most_rules and self._is_readable(lists)
 
 
 class Breeding:
@@ -111,7 +141,7 @@ class Breeding:
         self._known.update(found)
         while len(found) < self.population:
             child = self._child()
-            if child not in self._known and self._is_valid(child):
+            if child not in self._known and self._of.has(child):
                 self._known.add(child)
                 found.append(child)
         return found
@@ -120,19 +150,6 @@ class Breeding:
         """Keep the best; among equals, those with fewer rules."""
         both = [*self._parents, *zip(values, candidates, strict=True)]
         self._parents = sorted(both, key=lambda one: (-one[0], one[1].n_rules))[: self.population]
-
-    def _is_valid(self, lists: Lists) -> bool:
-        rules = *(lists.keep or ()), *lists.score
-        lengths = [len(lists.score), *([] if lists.keep is None else [len(lists.keep)])]
-        if len(rules) > self._of.most_rules or not 0 < min(lengths) <= max(lengths) <= MOST_RULES:
-            return False
-        if not all(map(is_text, rules)):
-            return False
-        try:
-            self._of.strategy(lists).check()
-        except UsageError:
-            return False
-        return True
 
     def _child(self) -> Lists:
         child = self._parent()
