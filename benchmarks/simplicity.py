@@ -34,7 +34,7 @@ AGAINST_VARIANCE = {
     "ecker-greedy": 0.305,
 }
 """The share of duels that these win against his strategy by variances, from 1,000 games each (Ecker)."""
-SIMULATED = {"Glenn's genetic algorithm": (13, 243.63), "Yahtzotron": (None, 236.2), "a rule of thumb": (None, 218.7)}
+SIMULATED = {"Glenn's genetic search": (13, 243.63), "Yahtzotron": (None, 236.2), "a rule of thumb": (None, 218.7)}
 """The means of others, from simulated games; by number of parameters where that is known."""
 
 
@@ -105,15 +105,15 @@ LABELS = {
     "category-means": ("category means", (6, -4)),
     "category-means-variances": ("with variances", (-64, -6)),
     "best-13": ("best 13", (-6, 5)),
-    "best-20": ("best 20", (-6, 5)),
+    "best-20": ("best 20", (-40, -4)),
     "best-1000": ("best network", (-14, 7)),
     "upper-lower": ("upper and lower half", (-40, -11)),
     "glenn-rules": ("Glenn's rules", (6, -3)),
-    "all-by-rules": ("all by rules", (6, -6)),
+    "all-by-rules": ("all by rules", (7, -3)),
     "boxes-by-rules": ("boxes by rules,\nrolls optimal", (8, -12)),
 }
 """The strategies in the figure, with what they are called there and where, in points from the mark."""
-NONE = 0.6
+NONE = 0.5
 """Where a strategy without parameters stands on the logarithmic axis."""
 
 
@@ -133,7 +133,7 @@ def draw(file: Path, found: Sequence[tuple[Described, float]]) -> None:
             marks.append((kind, strategy.n_parameters or NONE, mean, *LABELS[strategy.title]))
     for name, (n_parameters, mean) in SIMULATED.items():
         if n_parameters:
-            marks.append(("others, simulated", n_parameters, mean, name, (-112, -3)))
+            marks.append(("others, simulated", n_parameters, mean, name, (-106, -3)))
         else:
             axes.axhline(mean, color="0.75", linewidth=0.8, linestyle=(0, (3, 2)))
             axes.annotate(
@@ -145,12 +145,12 @@ def draw(file: Path, found: Sequence[tuple[Described, float]]) -> None:
     for _, n, mean, label, where in marks:
         axes.annotate(label, (n, mean), where, textcoords="offset points")
     axes.axhline(best, color="0.8", linewidth=0.8, zorder=0)
-    axes.set(xscale="log", xlabel="numbers or rules", ylabel="exact mean", ylim=(214, 258), xlim=(0.4, 1e6))
+    axes.set(xscale="log", xlabel="numbers or rules", ylabel="exact mean", ylim=(214, 258), xlim=(0.3, 1e6))
     axes.minorticks_off()
     axes.set_xticks([NONE, 10, 100, 1e3, 1e4, 1e5], ["0", "10", "100", "1,000", "10,000", "100,000"])
     axes.grid(color="0.94")
     axes.set_axisbelow(True)
-    axes.legend(loc="center right")
+    axes.legend(loc="center right", bbox_to_anchor=(1, 0.33))
     figure.savefig(file, dpi=150, metadata={"Date": None})
 
 

@@ -103,3 +103,17 @@ def test_the_mean_is_computed(tmp_path: Path) -> None:
     text = page(odd, odd.strategy)
     assert "<li>&#x27;free&#x27; if &#x27;its box&#x27; free.</li>" in text
     assert "<h1>&lt;b&gt;Odd Game&lt;/b&gt; by 2 rules</h1>" in text
+
+
+def test_rules_in_the_documentation() -> None:
+    """The page for players has the rules of the strategy, in their order, and its mean."""
+    strategy = load_strategy("all-by-rules")
+    rules = strategy.strategy
+    assert isinstance(rules, RuleList)
+    assert rules.keep
+    text = Path("docs/how-to/play-by-rules.md").read_text(encoding="utf-8")
+    said = [in_words(rule) for rule in (*rules.keep, "otherwise, roll all dice again", *rules.score)]
+    assert [line.partition(". ")[2] for line in text.splitlines() if line[:1].isdigit()] == [
+        f"{one[:1].upper()}{one[1:]}." for one in [*said, "otherwise, sacrifice a box"]
+    ]
+    assert f"score {strategy.recorded:.2f} points on average" in text
