@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from yahtzee_cluster.analysis.evaluation import mean_of, range_among_ties
+from yahtzee_cluster.analysis.statistics import statistics_of
 from yahtzee_cluster.game.moves import compile_moves
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.kernels.turn import Turn
@@ -67,6 +68,7 @@ def iterates() -> None:
     assert isinstance(strategy, Worth)
     start = strategy.terms[0]
     assert isinstance(start, Boxes)
+    turn = Turn(compile_moves(rules))
     for with_bonus in (False, True):
         weights = dict(zip(names, start.weights, strict=True))
         for number, published in enumerate(ITERATES):
@@ -76,9 +78,10 @@ def iterates() -> None:
                     "mean": {name: weights[name] for name in upper},
                     "variance": dict.fromkeys(upper, 0.0),
                 }
-            games = Worth.parse({"worth": table}, "iterate", rules).evaluated(expected).games
-            told("iterate", number=number, with_bonus=with_bonus, published=published, mean=games.moments[0])
-            brought = dict(zip(games.names, games.mean.tolist(), strict=True))
+            strategy = Worth.parse({"worth": table}, "iterate", rules)
+            found = statistics_of(strategy.decider(turn, expected), expected.anchors)
+            told("iterate", number=number, with_bonus=with_bonus, published=published, mean=float(found.mean.sum()))
+            brought = dict(zip(found.names, found.mean.tolist(), strict=True))
             weights = {name: brought[name] for name in names}
 
 
