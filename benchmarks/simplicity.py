@@ -55,7 +55,7 @@ def named() -> Iterator[tuple[Described, float]]:
         yield strategy, mean
 
 
-def iterates() -> None:
+def iterates(published_means: Sequence[float] = ITERATES) -> None:
     """Weights for boxes that are what these boxes bring by the strategy before, beginning with `category-means`.
 
     Glenn leaves open how he estimates the upper bonus without variances. One reading leaves it out; another one counts
@@ -71,7 +71,7 @@ def iterates() -> None:
     turn = Turn(compile_moves(rules))
     for with_bonus in (False, True):
         weights = dict(zip(names, start.weights, strict=True))
-        for number, published in enumerate(ITERATES):
+        for number, published in enumerate(published_means):
             table: dict[str, Any] = {"boxes": weights}
             if with_bonus:
                 table["bonus"] = {

@@ -105,8 +105,9 @@ def test_at_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--dice", "22256", "--rolls-left", "1", "--strategy", "greedy"]
     assert cli.main(["advise", *flags]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "greedy says keep 5 6, which costs 7.49"
-    assert cli.main(["probe", *flags, "--goal", "reach:250"]) == 0
-    assert "strategy   greedy says keep 5 6, which costs " in capsys.readouterr().out
+    late = ["--card", "aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,3k=20,4k=22,fh=25"]
+    assert cli.main(["probe", *late, *flags, "--goal", "reach:250"]) == 0
+    assert "strategy   greedy says keep " in capsys.readouterr().out
     assert cli.main(["probe", *flags, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["strategy"] == {"name": "greedy", "words": "keep 5 6", "cost": pytest.approx(7.4933, abs=1e-4)}

@@ -271,8 +271,8 @@ def test_own_game(tmp_path: Path) -> None:
 def test_goal_of_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A record may say what it was played for; a flag overrides it."""
     file = tmp_path / "game.txt"
-    boxes = "aces=3\ndeuces=6\ntreys=9\nfours=12\nfives=15\nsixes=18\n3k=20\n4k=22\nfh=25\nss=30\nls=40\nyahtzee=0\n"
-    file.write_text(f"goal: reach:250\n{boxes}66654 keep 666, 66661 keep 6666, 56666 chance\n")
+    card = "aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,3k=20,4k=22,fh=25,ss=30,ls=40"
+    file.write_text(f"goal: reach:250\ncard: {card}\nyahtzee=0\n66654 keep 666, 66661 keep 6666, 56666 chance\n")
     assert cli.main(["review", str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["goal"], found["result"], found["score"]) == ("reach:250", 1.0, 264)
