@@ -16,6 +16,7 @@ from small_games import SMALL
 from yahtzee_cluster.analysis.statistics import Currencies
 from yahtzee_cluster.errors import FileError, UsageError
 from yahtzee_cluster.game.moves import compile_moves
+from yahtzee_cluster.game.rest import rest_of
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules
 from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.kernels import policies
@@ -353,3 +354,18 @@ def test_another_game() -> None:
     """A strategy for one game does not play another."""
     with pytest.raises(UsageError, match="for the game yahtzee; it cannot play another one"):
         parsed("[worth]", load_rules("yahtzee")).values(exact("yacht"))
+
+
+def test_rest_of_a_game_with_a_chip() -> None:
+    """Where further Yahtzees pay from the beginning, the weight for that counts for every free box."""
+    rules = load_rules("yahtzee")
+    rest = rest_of(rules, Anchor(0b111, 63, chip=True))
+    boxes = "\n".join(f"{category.name} = 2.0" for category in rest.categories)
+    more = boxes.replace("2.0", "3.5")
+    expected = solve_expected(rest)
+    with_chip = parsed(f"worth.chip = 1.5\n[worth.boxes]\n{boxes}", rest)
+    plain = parsed(f"[worth.boxes]\n{more}", rest)
+    assert np.array_equal(with_chip.values(expected), plain.values(expected))
+    without = rest_of(rules, Anchor(0b111, 63))
+    with pytest.raises(FileError, match="chip: expected only where further Yahtzees pay"):
+        parsed(f"worth.chip = 1.5\n[worth.boxes]\n{boxes}", without)

@@ -148,7 +148,7 @@ class _Reader:
         return tuple(self._number(fields, box, value[box]) if box in wanted else 0.0 for box in self.names)
 
     def _chip(self, value: object) -> Term:
-        if not self.rules.has_chip:
+        if not (self.rules.has_chip or self.rules.chip):
             raise self.fields.error("chip", "expected only where further Yahtzees pay", value)
         if not isinstance(value, dict):
             return Chip((self._number(self.fields, "chip", value),))

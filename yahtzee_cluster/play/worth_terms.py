@@ -36,7 +36,9 @@ class Places:
         n_lanes = anchors.n_lanes[cards[:, 0]]
         which = slice(None) if some is None else some
         self.free, self.chip = np.repeat(cards, n_lanes, axis=0)[which].T
-        """[place]: the set of free boxes, and whether further Yahtzees pay."""
+        """[place]: the set of free boxes, and whether the Yahtzee box has got points in this game."""
+        self.pays = self.chip | anchors.rules.chip
+        """[place]: whether further Yahtzees pay, as they may from the beginning in the rest of a game."""
         self.lane = np.arange(anchors.n_places)[which] - anchors.place[self.free, self.chip]
         """[place]: the lane among those of a scorecard; 0 where the bonus is decided."""
 
@@ -93,7 +95,7 @@ class Chip(Term):
     def values(self, places: Places) -> Values:
         """The sum of the weights of the free boxes, with a chip."""
         weights = np.broadcast_to(self.weights, places.boxes.shape[1])
-        return np.asarray((places.boxes @ weights)[places.free] * places.chip)
+        return np.asarray((places.boxes @ weights)[places.free] * places.pays)
 
     def count(self, anchors: Anchors) -> int:
         """One, or one for each box other than the Yahtzee box."""
@@ -204,7 +206,7 @@ class Network(Term):
         """[place, input]. The par counts three of each free upper box; it is divided by the threshold."""
         anchors = places.anchors
         ahead = 3 * anchors.reserve[places.free] / 5 - places.missing
-        columns = [places.boxes[places.free], places.chip, places.open, places.open * ahead / anchors.threshold]
+        columns = [places.boxes[places.free], places.pays, places.open, places.open * ahead / anchors.threshold]
         return np.column_stack(columns).astype(np.float64)
 
     def values(self, places: Places) -> Values:
