@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
 from yahtzee_cluster.progress import showing_progress
 from yahtzee_cluster.text import did_you_mean, shown
 
@@ -58,6 +58,29 @@ def write_stdout(text: str) -> None:
         print(text, flush=True)
     except OSError as error:
         raise OutputError from error
+
+
+def check_file(file: str) -> None:
+    """Refuse a file that cannot be written, before anything is computed for it."""
+    try:
+        path = Path(file)
+        file.encode("utf-8")
+        if path.is_dir() or path.is_fifo():
+            raise FileError(file, "cannot be written: it is no file")
+        if not path.parent.is_dir():
+            raise FileError(file, "cannot be written: No such directory")
+    except (OSError, ValueError) as error:
+        raise FileError(shown(file), "is not the name of a file") from error
+
+
+def write_file(file: str, text: str) -> str:
+    """Write a text to a file, and return its name."""
+    check_file(file)
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(file, f"cannot be written: {error.strerror}") from error
+    return file
 
 
 def wrapped(text: str) -> str:

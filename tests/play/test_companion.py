@@ -1,5 +1,6 @@
 """The companion at the terminal: keeps, costs, the scorecard, saving and the review."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,10 @@ def test_the_end(tmp_path: Path) -> None:
     assert talk.hear(f"load {tmp_path}").startswith(f"{tmp_path}: cannot be read")
     assert talk.hear("load").startswith("load: name a file")
     assert talk.hear("save").startswith("save: name a file")
+    os.mkfifo(tmp_path / "pipe")
+    assert talk.hear(f"save {tmp_path / 'pipe'}").startswith(
+        f"save: {tmp_path / 'pipe'} cannot be written: it is no file"
+    )
     assert talk.hear("save /nowhere/x").startswith("save: /nowhere/x cannot be written: No such")
     file.write_text("rules: yatzy\n")
     assert talk.hear(f"load {file}").startswith(f"load: {file} is a game of yatzy")

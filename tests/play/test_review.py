@@ -278,6 +278,11 @@ def test_goal_of_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert (found["goal"], found["result"], found["score"]) == ("reach:250", 1.0, 264)
     assert cli.main(["review", str(file), "--goal", "mean", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["result"] == 264
+    file.write_text(f"card: {card},yahtzee=0\n66654 keep 666, 66661 keep 6666, 56666 chance\n")
+    assert cli.main(["review", str(file), "--goal", "mean", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["result"], found["unknown"]) == (264, 0)
+    assert found["level"] is None  # the loss of a turn is not compared with those of whole games
 
 
 @pytest.mark.parametrize(

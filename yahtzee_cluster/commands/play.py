@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import secrets
 
-from yahtzee_cluster.commands.shared import check_output, count, write_output
+from yahtzee_cluster.commands.shared import count
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard
 from yahtzee_cluster.objectives.goals import MEAN, parse_goal
-from yahtzee_cluster.output import refuse_flags
+from yahtzee_cluster.output import check_file, refuse_flags, write_file
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.consulted import Consulted
 from yahtzee_cluster.play.conversation import Conversation, talk
@@ -42,7 +42,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> str:
     """Play a game, and write it down."""
     if options.record is not None:
-        check_output(options.record)
+        check_file(options.record)
     rules = None if options.rules is None else load_rules(options.rules)
     if options.strategy is None:
         return _yours(options, rules or load_rules("yahtzee"))
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> str:
     seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
     with Adviser(common_rules([strategy], rules)) as adviser:
         record = played_by(Consulted(strategy, adviser), adviser, seed)
-    return record.text.rstrip("\n") if options.record is None else write_output(options.record, record.text)
+    return record.text.rstrip("\n") if options.record is None else write_file(options.record, record.text)
 
 
 def _yours(options: argparse.Namespace, rules: Rules) -> str:
@@ -64,4 +64,4 @@ def _yours(options: argparse.Namespace, rules: Rules) -> str:
     record = conversation.state.record
     if options.record is None or record is None:
         return said
-    return f"{said}\n{write_output(options.record, record.text)}"
+    return f"{said}\n{write_file(options.record, record.text)}"

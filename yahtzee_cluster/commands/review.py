@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from yahtzee_cluster.analysis.comparison import STAGES
 from yahtzee_cluster.commands.shared import add_json
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import read_text
@@ -18,7 +19,7 @@ from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.record import Record, parse_record
-from yahtzee_cluster.play.review import STAGES, Review, level, review
+from yahtzee_cluster.play.review import Review, in_figures, level, review
 from yahtzee_cluster.text import short
 
 WIDTH_95 = 1.96
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> str:
         line for file, one in zip(options.games, found, strict=True) for line in _in_words(one, file, len(found) > 1)
     ]
     if len(found) > 1:
-        lines += [f"all {len(found)} games", *_figures(_together(found))]
+        lines += [f"all {len(found)} games", *in_figures(_together(found))]
     return "\n".join([*lines, *_level_in_words(found)])
 
 
@@ -77,21 +78,10 @@ def _goal_of(record: Record) -> Goal:
 
 def _in_words(one: Review, file: str, is_one_of_many: bool) -> list[str]:
     lines = [f"{file}:"] if is_one_of_many else []
-    lines += [f"{'goal':15} {one.goal.words}", *_figures(_summary(one)), "", *_turns(one), ""]
+    lines += [f"{'goal':15} {one.goal.words}", *in_figures(one.figures), "", *_turns(one), ""]
     if one.costliest:
         lines += ["costliest decisions:", *(decision.words for decision in one.costliest), ""]
     return lines
-
-
-def _summary(one: Review) -> dict[str, float]:
-    figures = {"start": one.start, "luck": one.luck, "loss": one.loss}
-    if one.unknown:
-        figures["luck less loss"] = one.unknown
-    return figures | {"result": one.result, "without luck": one.result - one.luck}
-
-
-def _figures(figures: dict[str, float]) -> list[str]:
-    return [f"{name:15} {value:10.4f}" for name, value in figures.items()]
 
 
 def _turns(one: Review) -> list[str]:
@@ -116,21 +106,17 @@ def _together(found: Sequence[Review]) -> dict[str, float]:
     losses = np.array([one.loss for one in found])
     off = WIDTH_95 * float(losses.std(ddof=1)) / math.sqrt(len(losses))
     figures = {
-        name: float(np.mean([_summary(one)[name] for one in found])) for name in ("start", "luck", "loss", "result")
+        name: float(np.mean([one.figures[name] for one in found])) for name in ("start", "luck", "loss", "result")
     }
     return figures | {"loss from": figures["loss"] - off, "loss to": figures["loss"] + off}
 
 
 def _level(found: Sequence[Review]) -> dict[str, Any]:
     """Between which named strategies these games lie by what they lose; only where all is known of whole games."""
-    if not _is_rated(found):
+    if not all(one.is_rated for one in found):
         return {"level": None}
     better, worse = level(float(np.mean([one.loss for one in found])), found[0].record.rules)
     return {"level": {"below": better, "above": worse}}
-
-
-def _is_rated(found: Sequence[Review]) -> bool:
-    return all(one.goal == MEAN and not one.unknown and not one.record.cards[-1].anchor.free for one in found)
 
 
 def _level_in_words(found: Sequence[Review]) -> list[str]:

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from yahtzee_cluster.commands.shared import add_json, check_output, count, write_output
+from yahtzee_cluster.commands.shared import add_json, count
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import read_toml
 from yahtzee_cluster.objectives.goals import MEAN, parse_goal
+from yahtzee_cluster.output import check_file, write_file
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.search import Class, Search, exact, value_of
 from yahtzee_cluster.play.search_rules import POPULATION, RuleLists
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace) -> str:
         if value is not None and value < least:
             raise UsageError(f"{name}: expected at least {least}, found {value}")
     if options.out is not None:
-        check_output(options.out)
+        check_file(options.out)
     goal = MEAN if options.goal is None else parse_goal(options.goal)
     goal.worths(1, lambda _: np.ones(1))  # raises before anything is computed, where a goal has none
     checkpoint = None if options.checkpoint is None else Path(options.checkpoint)
@@ -130,7 +131,7 @@ def _found(options: argparse.Namespace, search: Search[Any]) -> str:
     if options.out is not None:
         header = read_toml(str(path_of(options.strategy)))
         about = {"name": Path(options.out).stem, "kind": header["kind"], "game": header["game"], "mean": round(mean, 4)}
-        write_output(options.out, f"{toml_of({**about, **_from_there(table, options)})}\n")
+        write_file(options.out, f"{toml_of({**about, **_from_there(table, options)})}\n")
     if options.json:
         return json.dumps({**facts, "strategy": table})
     lines = [f"{key:12} {f'{fact:.6f}' if isinstance(fact, float) else fact}" for key, fact in facts.items()]

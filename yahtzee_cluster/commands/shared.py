@@ -6,10 +6,9 @@ import argparse
 import json
 from collections.abc import Sequence
 from math import isnan
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from yahtzee_cluster.errors import FileError, UsageError
+from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import WHOLE_NUMBER, whole_number
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.notation import anchor_of, names_of, parse_used
@@ -85,29 +84,6 @@ def scorecard(options: argparse.Namespace, anchors: Anchors, prefix: str = "") -
     used = card.rules.all_free & ~state.free
     said = {"used": names_of(used, card.rules), "upper": state.upper, "chip": state.chip, "score": card.score}
     return Card(anchor, score, {"card": card.as_dict(), **said})
-
-
-def check_output(file: str) -> None:
-    """Refuse a file that cannot be written, before anything is computed for it."""
-    try:
-        path = Path(file)
-        file.encode("utf-8")
-        if path.is_dir() or path.is_fifo():
-            raise FileError(file, "cannot be written: it is no file")
-        if not path.parent.is_dir():
-            raise FileError(file, "cannot be written: No such directory")
-    except (OSError, ValueError) as error:
-        raise FileError(shown(file), "is not the name of a file") from error
-
-
-def write_output(file: str, text: str) -> str:
-    """Write a text to a file, and return its name."""
-    check_output(file)
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(file, f"cannot be written: {error.strerror}") from error
-    return file
 
 
 def box_table(names: Sequence[str], means: Sequence[float], variances: Sequence[float]) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
-from yahtzee_cluster.commands.shared import add_json, check_output, write_output
+from yahtzee_cluster.commands.shared import add_json
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import read_text
+from yahtzee_cluster.output import write_file
 from yahtzee_cluster.play.rule_lists import RuleList
 from yahtzee_cluster.play.rule_page import page
 from yahtzee_cluster.play.strategy_files import Described, load_strategy, path_of, strategy_names
@@ -50,8 +51,7 @@ def run(options: argparse.Namespace) -> str:
 def _written(known: Described, file: str) -> str:
     if not isinstance(known.strategy, RuleList):
         raise UsageError(f"page: {known.title} has no rules to show")
-    check_output(file)
-    return write_output(file, page(known, known.strategy))
+    return write_file(file, page(known, known.strategy))
 
 
 def _facts(one: Described) -> dict[str, object]:

@@ -9,16 +9,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 
-from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
+from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import read_text
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
 from yahtzee_cluster.game.notation import find_box, parse_dice, parse_keep
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
-from yahtzee_cluster.output import wrapped, write_stdout
+from yahtzee_cluster.output import wrapped, write_file, write_stdout
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import Advice
 from yahtzee_cluster.play.card_view import in_columns, paid_in_words
@@ -26,7 +25,7 @@ from yahtzee_cluster.play.choices import TIE, tie
 from yahtzee_cluster.play.consulted import Consulted, Decision, decision_of
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.play.record import Record, Roll, Turn, begun_at, parse_record
-from yahtzee_cluster.play.review import review
+from yahtzee_cluster.play.review import in_figures, review
 from yahtzee_cluster.play.wording import cost_in_words, figures_of, listing, percentiles, with_strategy
 
 SHOWN = 5
@@ -253,20 +252,17 @@ class Conversation:
         if state.record is None or state.position.others:
             raise UsageError("review: only of a game whose boxes are all known, and without other players")
         found = review(state.record, self._adviser, state.goal)
-        figures = {"luck": found.luck, "loss": found.loss, "without luck": found.result - found.luck}
-        if found.unknown:
-            figures["luck less loss"] = found.unknown
-        lines = [f"{name:15} {value:10.4f}" for name, value in figures.items()]
-        return "\n".join([*lines, *(decision.words for decision in found.costliest[:COSTLIEST])])
+        figures = {name: value for name, value in found.figures.items() if name not in {"start", "result"}}
+        return "\n".join([*in_figures(figures), *(decision.words for decision in found.costliest[:COSTLIEST])])
 
     def _save(self, file: str) -> str:
         """Write the game down, without the turn that is not finished."""
         if not file or self.state.record is None:
             raise UsageError("save: name a file" if not file else "save: nothing tells what is in the boxes")
         try:
-            Path(file).write_text(self.state.record.text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"save: {file} cannot be written: {error.strerror}") from error
+            write_file(file, self.state.record.text)
+        except FileError as error:
+            raise UsageError(f"save: {file} {error.problem}") from error
         n_turns = len(self.state.record.turns)
         return f"{file} has {n_turns} turn{'s' * (n_turns != 1)}."
 

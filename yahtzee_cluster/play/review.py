@@ -11,16 +11,17 @@ difference is what is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from yahtzee_cluster.analysis.comparison import STAGES
 from yahtzee_cluster.game.dice import Keep
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard
 from yahtzee_cluster.objectives.expected import solve_expected
-from yahtzee_cluster.objectives.goals import Goal
+from yahtzee_cluster.objectives.goals import MEAN, Goal
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import Advice
 from yahtzee_cluster.play.choices import Move
@@ -29,7 +30,6 @@ from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.play.record import MOST_ROLLS, Record, Turn
 from yahtzee_cluster.play.strategy_files import load_strategy, strategy_names
 
-STAGES = "first keep", "second keep", "box"
 COSTLIEST = 10
 """The most decisions that are listed as positions to practise."""
 
@@ -112,6 +112,21 @@ class Review:
         return sum(decision.loss for decision in self.decisions)
 
     @property
+    def figures(self) -> dict[str, float]:
+        """What explains the result, by name."""
+        figures = {"start": self.start, "luck": self.luck, "loss": self.loss}
+        if self.unknown:
+            figures["luck less loss"] = self.unknown
+        return figures | {"result": self.result, "without luck": self.result - self.luck}
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether its loss is that of a whole game for the mean, of which everything is known."""
+        first, *_, last = self.record.cards
+        is_whole = first.anchor.free == self.record.rules.all_free and not last.anchor.free
+        return is_whole and self.goal == MEAN and not self.unknown
+
+    @property
     def choices(self) -> list[Decided]:
         """The decisions that were not forced."""
         return [decision for decision in self.decisions if not decision.forced]
@@ -155,6 +170,11 @@ class Review:
             "decisions": [decision.to_dict() for decision in self.decisions],
             "costliest": [decision.to_dict() for decision in self.costliest],
         }
+
+
+def in_figures(figures: Mapping[str, float]) -> list[str]:
+    """A line for each figure."""
+    return [f"{name:15} {value:10.4f}" for name, value in figures.items()]
 
 
 def level(loss: float, rules: Rules) -> tuple[str | None, str | None]:
