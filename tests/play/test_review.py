@@ -187,6 +187,19 @@ def test_any_record_is_read_back() -> None:
             for one in (record, forgotten(record, random)):
                 text = one.text.partition("\n")[2]  # the name of the game is no rule set that comes with the program
                 assert parse_record(text, rules=one.rules) == one
+                assert parse_record(one.text, rules=one.rules) == one
+
+
+def test_own_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A game by rules of one's own is reviewed with these rules named, though its record has their name alone."""
+    (tmp_path / "mine.toml").write_text(SMALL["free"])
+    flags = ["--rules", str(tmp_path / "mine.toml")]
+    file = str(tmp_path / "game.txt")
+    assert cli.main(["play", "--strategy", "expected", "--seed", "1", "--record", file, *flags]) == 0
+    assert cli.main(["review", file, *flags]) == 0
+    assert "loss                0.0000" in capsys.readouterr().out
+    assert cli.main(["review", file]) == 2
+    assert "free: no such rule set or file" in capsys.readouterr().err
 
 
 def test_extra_bonus() -> None:

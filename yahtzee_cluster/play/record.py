@@ -140,7 +140,9 @@ def begun_at(position: Position, rules: Rules) -> Record | None:
 
 
 def parse_record(text: str, source: str = "record", rules: Rules | None = None) -> Record:
-    """Read a record; `source` names it in error messages. The rules are those it names, else those given, or Yahtzee.
+    """Read a record; `source` names it in error messages.
+
+    The rules are those given if it names these or none, or else those that it names; without any, those of Yahtzee.
 
     >>> record = parse_record("22256 keep 222, 22235 k 222, 22266 fh")
     >>> print(record.text)
@@ -158,7 +160,8 @@ def parse_record(text: str, source: str = "record", rules: Rules | None = None) 
             raise FileError(source, f"line {number}: expected {found[1]} once, with a text on one line")
         headers[found[1]] = found[2]
     named = headers.pop("rules", None)
-    rules = load_rules(named) if named else rules or load_rules("yahtzee")
+    if rules is None or named not in {None, rules.name}:
+        rules = load_rules(named or "yahtzee")
     record = Record(rules.whole or rules, (), tuple(headers.items()))
     try:
         card = record.begun
