@@ -67,6 +67,10 @@ class Played:
         rest = self.curve[1:]
         return float(rest.sum()), float((2 * np.arange(1, len(self.curve)) - 1) @ rest)
 
+    def mean_worth(self, worths: Values) -> float:
+        """The mean of what final scores are worth, given the worth of each from 0 on."""
+        return float(-np.diff(self.curve, append=0.0) @ worths[: len(self.curve)])
+
 
 @dataclass(frozen=True)
 class Costly:

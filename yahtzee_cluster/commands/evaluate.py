@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> str:
         facts |= {"parameters": strategy.n_parameters, "published": strategy.published}
     if goal:
         worths = goal.worths(len(games.curve), lambda opponent: curve_of(opponent, rules))
-        facts |= {"goal": str(goal), "value": float(-np.diff(games.curve, append=0.0) @ worths)}
+        facts |= {"goal": str(goal), "value": games.mean_worth(worths)}
     if found:
         facts |= {"best": found.best, "loss": found.best - mean, "by_ties": _range(found.by_ties)}
     shares = {share: percentile(games.curve, share / 100) for share in PERCENTILES}

@@ -226,7 +226,7 @@ def value_of(of: Class[Candidate], goal: Goal, candidate: Candidate) -> float:
     if goal == MEAN:
         return evaluation.mean_of(strategy.decider(Turn(moves), expected), expected)
     games = play_by_anchor(expected, lambda turn: strategy.decider(turn, expected), strategy.words, threads=1)
-    return float(-np.diff(games.curve, append=0.0) @ _worths(goal, of.rules)[: len(games.curve)])
+    return games.mean_worth(_worths(goal, of.rules))
 
 
 @lru_cache(maxsize=1)
