@@ -192,7 +192,7 @@ def _maxima_inside(size: int, n_faces: int, carries: bool, *values: Where) -> It
         places += [(-1, POSITION[dice.without_die(inside, face)]) for face in sorted(set(inside))]
         places += [(n, here) for n in range(n_faces)]
         if carries:
-            yield from _choice_of_value(places, *values)
+            yield from _choice_of_value(places, size + len(inside) < dice.N_DICE, *values)
         elif len(values) > 1:
             yield from _choice(places, values)
         elif len(places) > 1:
@@ -216,20 +216,26 @@ def _choice(places: list[tuple[int, int]], values: tuple[Where, ...]) -> Iterato
     yield " ".join(f"{value(*places[0])} = best{criterion};" for criterion, value in enumerate(values))
 
 
-def _choice_of_value(places: list[tuple[int, int]], worth: Where, name: Where, value: Where) -> Iterator[str]:
-    """The greatest name among ties for the best worth, and the value that belongs to it.
+def _choice_of_value(
+    places: list[tuple[int, int]], names: bool, worth: Where, name: Where, value: Where
+) -> Iterator[str]:
+    """The value of the keep with the greatest name among ties for the best worth; with `names`, its name, too.
 
-    The name of the keep itself comes from a table.
+    The keep itself has a greater name than all below it, which comes from a table.
     """
     here, *below = places
-    yield f"best0 = {chain('MAX', [worth(*place) for place in places])}; bar = BAR(best0);"
-    yield f"best1 = MAX_WHERE(LEAST, {worth(*here)}, bar, SET1(name_of[start[0] + {here[1]}]));"
+    yield f"best0 = {chain('MAX', [worth(*place) for place in places])}; bar = BAR(best0); best1 = LEAST;"
     for place in below:
         yield f"best1 = MAX_WHERE(best1, {worth(*place)}, bar, {name(*place)});"
     yield f"best2 = {value(*here)};"
     for place in below:
         yield f"best2 = IF_EQUAL({name(*place)}, best1, {value(*place)}, best2);"
-    yield f"{worth(*here)} = best0; {name(*here)} = best1; {value(*here)} = best2;"
+    if below:
+        yield f"{value(*here)} = IF_NOT_BELOW({worth(*here)}, bar, {value(*here)}, best2);"
+    if names:
+        own = f"SET1(name_of[start[0] + {here[1]}])"
+        yield f"{name(*here)} = IF_NOT_BELOW({worth(*here)}, bar, {own}, best1);"
+    yield f"{worth(*here)} = best0;"
 
 
 def expectation() -> Iterator[str]:

@@ -119,12 +119,20 @@ void yc_prepare(const yc_moves *moves, unsigned free, int chip, int merge_zeros,
         sorted[next[alone[roll]][size[roll]]++] = (uint16_t)roll;
 
     uint16_t *slots = program->slots;
+    uint8_t listed[YC_CATEGORIES];
+    unsigned in_list = 0;
     for (place = 0; place < YC_ROLLS; place++) {
         int roll = sorted[place];
         program->target[place] = (uint16_t)(vector * place_of[YC_FIRST_ROLL + roll]);
         const int16_t *outcome_of = moves->outcome_of + program->row[roll] * YC_CATEGORIES;
-        for (unsigned left = chosen[roll]; left; left &= left - 1)
-            *slots++ = (uint16_t)(vector * slot_of(program, outcome_of[lowest_bit(left)]));
+        if (chosen[roll] != in_list) {
+            in_list = chosen[roll];
+            uint8_t *next_listed = listed;
+            for (unsigned left = in_list; left; left &= left - 1)
+                *next_listed++ = (uint8_t)lowest_bit(left);
+        }
+        for (int i = 0; i < size[roll]; i++)
+            *slots++ = (uint16_t)(vector * slot_of(program, outcome_of[listed[i]]));
     }
 }
 
