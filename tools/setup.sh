@@ -34,9 +34,9 @@ headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 echo '#include <stdlib.h>' | ${compiler} -E - >/dev/null 2>&1 ||
     refuse "$compiler does not work; install the C library's headers (Debian: apt install libc6-dev)"
 case $mpi in
-wheel) extras=mpich,plot,data,shell,search,docs,dev,witness ;;
+wheel) extras=mpich,plot,data,shell,search,web,docs,dev,witness ;;
 system)
-    extras=plot,data,shell,search,docs,dev,witness
+    extras=plot,data,shell,search,web,docs,dev,witness
     command -v "${MPICC:-mpicc}" >/dev/null 2>&1 ||
         refuse "no ${MPICC:-mpicc} for MPI=system; load your cluster's MPI module, or use MPI=wheel"
     ;;

@@ -121,13 +121,36 @@ class _Shown:
             display.clear()
 
 
-_shown: ContextVar[_Shown | None] = ContextVar("progress", default=None)
+@dataclass(frozen=True)
+class _PassedOn:
+    """Passes what stages report on to a function."""
+
+    listener: Callable[[str, float], None]
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[Report]:
+        """Pass on the reports of a stage."""
+        self.listener(name, 0.0)
+        yield lambda share, _: self.listener(name, share)
+
+
+_shown: ContextVar[_Shown | _PassedOn | None] = ContextVar("progress", default=None)
 
 
 @contextmanager
 def showing_progress(write_line: Callable[[str], None]) -> Iterator[None]:
     """Show the stages of all that is computed here; `write_line` writes a line to the log if there is no terminal."""
     token = _shown.set(_Shown(write_line))
+    try:
+        yield
+    finally:
+        _shown.reset(token)
+
+
+@contextmanager
+def passing_progress(listener: Callable[[str, float], None]) -> Iterator[None]:
+    """Call a function with the name of each stage of what is computed here, and with the share that is done."""
+    token = _shown.set(_PassedOn(listener))
     try:
         yield
     finally:

@@ -25,6 +25,7 @@ VERBS = {
     "probe": "all that is to be known of a position, for any goal",
     "review": "what luck and decisions made of a game",
     "play": "a whole game with dice, yours or a strategy's, written down",
+    "web": "the coach in the browser",
     "curve": "the probability of every final score, from the start",
     "statistics": "moments of every box under a strategy, and percentiles of the final score",
     "compare": "where playing for a score and for the highest expected score differ",

@@ -1,10 +1,12 @@
-"""A scorecard as it lies on the table: upper boxes left, the others right, with subtotals."""
+"""A scorecard as it lies on the table, with subtotals: in two columns, or as JSON."""
 
 from __future__ import annotations
 
 from itertools import zip_longest
+from typing import Any
 
-from yahtzee_cluster.game.scorecard import Scorecard
+from yahtzee_cluster.game.dice import Keep
+from yahtzee_cluster.game.scorecard import Scorecard, bonus_name
 from yahtzee_cluster.text import short
 
 NAME = 16
@@ -29,6 +31,32 @@ def in_columns(card: Scorecard) -> list[str]:
     width = max(map(len, left), default=0)
     rows = [f"{one:{width}}    {other}".rstrip() for one, other in zip_longest(left, right, fillvalue="")]
     return [*(row.strip() if not left else row for row in rows), _row("total", card.score)]
+
+
+def as_rows(card: Scorecard, roll: Keep | None = None) -> dict[str, Any]:
+    """The scorecard with its subtotals, and what a roll would bring in each box that is open to it, ready for JSON."""
+    rules = card.rules
+    plays = rules.plays(card.anchor.free, card.anchor.chip, roll) if roll else []
+    open_to = {play.category: play for play in plays}
+    rows = []
+    for number, (box, points) in enumerate(zip(rules.categories, card.points, strict=True)):
+        row: dict[str, Any] = {"name": box.name, "face": box.face, "points": points, "would": None}
+        if play := open_to.get(number):
+            bonus = rules.upper_bonus_for(card.upper, play.upper)
+            row["would"] = {"points": play.points - play.extra, "extra": play.extra, "upper_bonus": bonus}
+        rows.append(row)
+    return {
+        "rules": rules.name,
+        "rows": rows,
+        "upper": card.upper,
+        "upper_threshold": rules.upper_threshold,
+        "upper_bonus": rules.upper_bonus,
+        "upper_bonus_paid": rules.upper_bonus_for(0, card.upper),
+        "extra": card.bonuses * rules.extra_bonus if rules.has_chip else None,
+        "extra_name": bonus_name(rules),
+        "total": card.score,
+        "over": not card.anchor.free,
+    }
 
 
 def paid_in_words(before: Scorecard, after: Scorecard, category: int) -> str:

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from yahtzee_cluster.errors import FileError, UsageError
-from yahtzee_cluster.fields import is_text
+from yahtzee_cluster.fields import MAX_COUNT, Fields, is_integer, is_text
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
-from yahtzee_cluster.game.notation import find_box, parse_dice
+from yahtzee_cluster.game.notation import find_box, five_dice, parse_dice
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard, parse_scorecard
@@ -177,6 +178,62 @@ def parse_record(text: str, source: str = "record", rules: Rules | None = None) 
     return record
 
 
+def record_of(said: Mapping[str, Any], rules: Rules) -> Record:
+    """Read a record as `Record.to_dict` writes it; its rules are those given."""
+    fields = Fields(said, "record", (*HEADERS, "turns"))
+    fields.optional_text("rules")
+    headers = {name: text for name in HEADERS[1:] if (text := fields.optional_text(name))}
+    turns = said.get("turns")
+    if not isinstance(turns, list) or len(turns) > len(rules.categories):
+        raise fields.error("turns", "expected a list with an object for each turn", turns)
+    record = Record(rules, headers=tuple(headers.items()))
+    card = record.begun
+    for number, turn in enumerate(turns, 1):
+        try:
+            record = record.with_turn(_turn_of(turn, rules))
+            card = _after(card, record.turns[-1])
+        except UsageError as error:
+            raise UsageError(f"turn {number}: {error}") from None
+    return record
+
+
+def _turn_of(said: object, rules: Rules) -> Turn:
+    if not isinstance(said, dict):
+        raise UsageError(f"expected an object, found {shown(said)}")
+    fields = Fields(said, "turn", ("rolls", "box", "points", "extra", "whole"))
+    rolls = said.get("rolls", [])
+    if not isinstance(rolls, list) or len(rolls) > MOST_ROLLS or not all(isinstance(roll, dict) for roll in rolls):
+        raise fields.error("rolls", f"expected a list of at most {MOST_ROLLS} objects", rolls)
+    box = find_box(fields.text("box"), rules)
+    if not rolls:
+        points = fields.integer("points", None, 0, MAX_COUNT)
+        if points is None:
+            raise fields.error("points", "expected a whole number, because no roll is known", None)
+        return Turn((), box, points, fields.flag("extra", False), is_whole=False)
+    found = [_roll_of(roll) for roll in rolls]
+    _check_kept(found)
+    return Turn((*found[:-1], Roll(found[-1].dice)), box, is_whole=fields.flag("whole", True))
+
+
+def _roll_of(said: Mapping[str, Any]) -> Roll:
+    """A roll, and what was kept of it if that is known."""
+    faces, kept = said.get("dice"), said.get("kept")
+    dice = five_dice(faces if isinstance(faces, list | tuple) else (), faces)
+    if kept is None:
+        return Roll(dice)
+    is_dice = isinstance(kept, list | tuple) and all(is_integer(face, 1, len(FACES)) for face in kept)
+    if not is_dice or Counter(kept) - Counter(dice):
+        raise UsageError(f"kept: expected some of {_digits(dice)}, found {shown(kept)}")
+    return Roll(dice, tuple(sorted(kept)))
+
+
+def _check_kept(rolls: Sequence[Roll]) -> None:
+    """Refuse dice that were kept and are not there in the next roll."""
+    for roll, then in pairwise(rolls):
+        if roll.kept is not None and Counter(roll.kept) - Counter(then.dice):
+            raise UsageError(f"{_digits(roll.kept)} were kept, and the next roll is {_digits(then.dice)}")
+
+
 def _turn(line: str, rules: Rules) -> Turn:
     line = re.sub(r"^\d{1,2}\s*[.:)]\s*", "", line)  # the number of the turn
     is_whole = not line.startswith(UNKNOWN)
@@ -191,11 +248,9 @@ def _turn(line: str, rules: Rules) -> Turn:
     said = [_roll(part) for part in parts]
     if said[-1][1] is None:
         raise UsageError(f"expected a box after the last roll, found {shown(line)}")
-    rolls = [Roll(dice, _kept(words, dice)) for dice, words in said[:-1]]
-    for roll, (dice, _) in zip(rolls, said[1:], strict=True):
-        if roll.kept is not None and Counter(roll.kept) - Counter(dice):
-            raise UsageError(f"{_digits(roll.kept)} were kept, and the next roll is {_digits(dice)}")
-    return Turn((*rolls, Roll(said[-1][0])), find_box(str(said[-1][1]), rules), is_whole=is_whole)
+    rolls = [*(Roll(dice, _kept(words, dice)) for dice, words in said[:-1]), Roll(said[-1][0])]
+    _check_kept(rolls)
+    return Turn(tuple(rolls), find_box(str(said[-1][1]), rules), is_whole=is_whole)
 
 
 def _roll(part: str) -> tuple[Keep, str | None]:
