@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from yahtzee_cluster.kernels.turn import Turn
 
 Integers = NDArray[np.int64]
 Bounds = NDArray[np.int32]
+
+REMEMBERED = 4
+"""From turn to turn of a game, one of its two sides stays the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +56,9 @@ class Side:
         return cls(moves, anchors, np.arange(anchors.n_places), most, np.zeros_like(most), scored)
 
     @classmethod
+    @lru_cache(maxsize=REMEMBERED)
     def of_rest(cls, rules: Rules, anchor: Anchor, isa: str | None) -> Side:
-        """The anchors that play comes to from one of a game, each with its own bounds."""
+        """The anchors that play comes to from one of a game, each with its own bounds; the last ones are remembered."""
         anchors = Anchors(rest_or_end(rules, anchor))
         moves = compile_moves(anchors.rules)
         if not anchor.free:

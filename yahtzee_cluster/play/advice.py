@@ -152,8 +152,7 @@ class Adviser:
 
     def by_the_rule(self, position: Position) -> Move:
         """The best move by the rule for several players, where others are known."""
-        rule = ByTheRule(Choices(rest_of(self.rules, position.anchor)), position)
-        return self._evaluated(position, rule)[0].move
+        return self._evaluated(position, ByTheRule(self._sources.whole, position))[0].move
 
     def prepare(self, position: Position, goal: Asked = None, within_s: float = 0.0) -> bool:
         """Begin to solve in the background what advice needs from this position on; whether it is there by then."""

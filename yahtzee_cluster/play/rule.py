@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from yahtzee_cluster.game.rest import rest_of
 from yahtzee_cluster.kernels.rollout import chances
-from yahtzee_cluster.objectives.expected import solve_expected
 from yahtzee_cluster.play.aims import Aim, Figures
 from yahtzee_cluster.play.choices import After, Choices, Values
 from yahtzee_cluster.play.position import Position
@@ -20,13 +18,14 @@ class ByTheRule(Aim):
     """
 
     def __init__(self, choices: Choices, position: Position) -> None:
+        """With the choices of the whole game."""
         super().__init__(choices, position.score, "rule")
         moments = []
         for other in position.others:
             mean, deviation = float(other.score), 0.0
             if other.anchor.free:
-                table = solve_expected(rest_of(choices.rules.whole or choices.rules, other.anchor))
-                mean, deviation = mean + table.moments(table.start)[0], table.std(table.start)
+                table, place = choices.expected, choices.anchors.index(other.anchor)
+                mean, deviation = mean + table.moments(place)[0], table.std(place)
             moments.append((mean, deviation))
         self._rivals = np.array(moments).T.reshape(2, 1, -1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import wait
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from yahtzee_cluster.errors import UsageError
@@ -15,7 +15,7 @@ from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.objectives.goals import MEAN, WIN, Goal, Values, goal_of_table
 from yahtzee_cluster.objectives.opponents import Opponent
 from yahtzee_cluster.objectives.probabilities import MaxProb, Reach
-from yahtzee_cluster.objectives.race import Race, RaceWins
+from yahtzee_cluster.objectives.race import Begun, Race, RaceWins
 from yahtzee_cluster.objectives.race_forecast import forecast
 from yahtzee_cluster.objectives.scorecards import Scorecards
 from yahtzee_cluster.objectives.utility import Utility
@@ -34,6 +34,8 @@ from yahtzee_cluster.tables.utility import UtilityTable
 
 LIMIT_S = 30.0
 """The default limit of the time for solving a game of two players from a position."""
+RACES = 16
+"""Races that are remembered, so that a turn asks only once whether its race fits."""
 
 
 class Sources:
@@ -55,6 +57,8 @@ class Sources:
         self._table = None if self._race else table
         self._from_here = FromHere(rules, threads, limit_bytes)
         self._curves: dict[Opponent, Values] = {}
+        self._race_from = lru_cache(RACES)(self._fitting)
+        """The race that begins at two scorecards, if it fits into the time and memory allowed."""
 
     @property
     def _most_bytes(self) -> int:
@@ -169,16 +173,15 @@ class Sources:
     def _aim_to_win(self, position: Position) -> Aim:
         """What moves are valued by against the other players: exactly, if there is one and it can be; else the rule."""
         self._check_others(position)
-        choices = Choices(rest_of(self.rules, position.anchor))
         if len(position.others) == 1:
             (other,) = position.others
             if self._race:
-                return ToWin(choices, position, other, self._race)
+                return ToWin(Choices(rest_of(self.rules, position.anchor)), position, other, self._race)
             if race := self._race_that_fits(position):
                 solved = self._from_here.solve(*self._race_asked(position, race))
                 assert isinstance(solved.table, RaceTable)
                 return ToWin(solved.choices, position, other, solved.table, "solved")
-        return ByTheRule(choices, position)
+        return ByTheRule(self.whole, position)
 
     def _check_others(self, position: Position) -> None:
         """Refuse other players who cannot be in a game with this position."""
@@ -209,7 +212,10 @@ class Sources:
         """
         if self._race or len(position.others) != 1:
             return None
-        begun = race_from(position, position.others[0])
+        return self._race_from(race_from(position, position.others[0]))
+
+    def _fitting(self, begun: Begun) -> Race | None:
+        """The race that begins there, if it fits."""
         threads = self.threads or len(os.sched_getaffinity(0))
         for race in (RaceWins(self.rules, begun), Race(self.rules, begun)):
             needed = forecast(race, threads)
