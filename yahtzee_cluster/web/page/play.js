@@ -1,0 +1,512 @@
+/** The view in which a match is played. */
+
+import { ask, isGivenUp, keep } from "./api.js";
+import { luckMap, scoreCurve } from "./charts.js";
+import { diceButtons, keepPicture } from "./dice.js";
+import { announce, asCost, asValue, choice, entry, goalWords, h, listed, replace, tellProblem } from "./dom.js";
+import * as m from "./match.js";
+import { scorecard } from "./scorecard.js";
+import { gameOf, goalFields, rulesFields, saves, store, stored, strategiesFor } from "./settings.js";
+import { linkTo } from "./explore.js";
+
+const ADVICE = [["hidden", "hidden"], ["after", "after each move"], ["before", "before each move"]];
+const SPEEDS = [["900", "slow"], ["150", "fast"], ["0", "at once"]];
+const KEYS = [["1 … 5", "keep a die, or roll it again"], ["r", "roll"], ["h", "keep what is best"], ["u", "undo"], ["y", "redo"],
+  ["/", "type dice, a keep or a box: 22256, k 222, fh"]];
+const MOST_MOVES = 6;
+const MOST_KEPT = 50;
+
+let past = [];
+let future = [];
+let match = null;
+let game = null;
+let cards = [];
+let verdict = null;
+let advised = null;
+let curve = null;
+let curveBefore = null;
+let preferences = stored("preferences", { advice: "after", speed: "900", curve: false });
+const answers = new Map();
+const parts = {};
+let timer = null;
+let drawn = 0;
+let curveAsked = null;
+let isPaused = false;
+
+/** Build the view, with the match that was played last, or a new one. */
+export async function show(view) {
+  match ??= stored("match", null);
+  try {
+    game = await gameOf(match.rules);
+    if (match.turns.length !== match.seats.length || match.game.boxes.length !== game.boxes.length) throw new Error();
+  } catch {
+    match = null;
+  }
+  if (!match) await begin("yahtzee", ["me"], "mean");
+  const dice = diceButtons((place) => change(m.toggled(match, place), { isMove: false }));
+  Object.assign(parts, {
+    dice,
+    settings: h("div", { class: "fields" }),
+    summary: h("summary", {}),
+    status: h("p", { class: "status", id: "status" }),
+    verdict: h("p", { class: "verdict", id: "verdict", role: "status" }),
+    buttons: h("div", { class: "buttons" }),
+    advice: h("section", { class: "panel advice", "aria-label": "Advice" }),
+    card: h("section", { class: "panel", "aria-label": "Scorecards" }),
+    curve: h("div", {}),
+    luck: h("div", {}),
+    log: h("ol", { class: "log", "aria-label": "Moves so far" }),
+  });
+  const command = entry("command", "Type dice, k 2 2 2, or a box", {
+    placeholder: "22256 · k 222 · fh · r", enterkeyhint: "go", autocapitalize: "off", spellcheck: "false",
+    onkeydown: (event) => {
+      if (event.key !== "Enter") return;
+      if (obey(event.target.value.trim().toLowerCase())) event.target.value = "";
+    },
+  });
+  const curveFold = h("details", { class: "panel", open: preferences.curve, ontoggle: () => {
+    preferences = { ...preferences, curve: curveFold.open };
+    store("preferences", preferences);
+    drawCurve();
+  } }, h("summary", {}, "The chance of every final score"), parts.curve);
+  const luckFold = h("details", { class: "panel", ontoggle: drawLuck }, h("summary", {}, "What the next roll may bring"), parts.luck);
+  Object.assign(parts, { curveFold, luckFold });
+  replace(view,
+    h("h1", { class: "for-readers" }, "Play"),
+    h("details", { class: "panel settings" }, parts.summary, parts.settings),
+    h("div", { class: "table" },
+      h("div", { class: "left" },
+        h("section", { class: "panel tray", "aria-label": "Dice" }, parts.status, dice.row, parts.buttons, command, parts.verdict),
+        parts.advice, luckFold, curveFold,
+        h("details", { class: "panel" }, h("summary", {}, "Moves so far"), parts.log),
+        h("details", { class: "panel keys" }, h("summary", {}, "Keys"), h("dl", {}, KEYS.map(([one, words]) => h("div", {}, h("dt", {}, h("kbd", {}, one)), h("dd", {}, words)))))),
+      parts.card));
+  await draw();
+}
+
+/** Keys that work anywhere on the view, outside fields. */
+export function key(event) {
+  if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const { key: pressed } = event;
+  if (/^[1-5]$/.test(pressed) && match.dice && m.isMine(match)) change(m.toggled(match, Number(pressed) - 1), { isMove: false });
+  else if (pressed === "r") roll();
+  else if (pressed === "u") undo();
+  else if (pressed === "y") redo();
+  else if (pressed === "h") holdBest();
+  else if (pressed === "/") document.getElementById("command")?.focus();
+  else return;
+  event.preventDefault();
+}
+
+/** Stop what goes on by itself, when another view is shown. */
+export function leave() {
+  clearTimeout(timer);
+  curveAsked?.abort();
+}
+
+// ------------------------------------------------------------------------------------------------------- matches
+
+async function begin(rules, seats, goal) {
+  game = await gameOf(rules);
+  const known = new Set(["me", "best", ...strategiesFor(game).map(([name]) => name)]);
+  seats = seats.filter((seat) => known.has(seat));
+  if (!seats.length) seats = ["me"];
+  if (goal === "win" && seats.length < 2) goal = "mean";
+  if (match && match.turns.some((turns) => turns.length)) keepHere(match);
+  [past, future, verdict, curve, curveBefore, isPaused] = [[], [], null, null, null, false];
+  match = m.newMatch(rules, game, seats, goal);
+}
+
+async function restart(rules, seats, goal) {
+  try {
+    await begin(rules, seats, goal);
+    tellProblem(null);
+  } catch (error) {
+    tellProblem(error.message);
+  }
+  await draw();
+}
+
+/** Go on with another match: the next one after a move, or the same with other dice held. */
+async function change(next, { isMove = true } = {}) {
+  if (!next) return;
+  if (isMove) {
+    past.push(match);
+    future = [];
+  }
+  match = next;
+  await draw();
+}
+
+function undo() {
+  step(past, future);
+}
+
+function redo() {
+  step(future, past);
+}
+
+/** Go to the last match in a list at which a person is to move, or to the first where there is nobody. */
+function step(from, to) {
+  if (!from.length) return;
+  do {
+    to.push(match);
+    match = from.pop();
+  } while (from.length && !m.isMine(match) && match.seats.includes("me"));
+  verdict = null;
+  isPaused = !m.isMine(match);
+  draw();
+}
+
+function roll(faces = null) {
+  if (!m.isMine(match) || !m.canRoll(match)) return;
+  const next = m.rolled(match, faces);
+  if (!next) {
+    tellProblem(`These dice were kept: ${listed(m.kept(match))}.`);
+    return;
+  }
+  if (match.dice) judge(match, (move) => move.keep && String(move.keep) === String(m.kept(match)));
+  else verdict = null;
+  change(next);
+}
+
+function score(row) {
+  if (!m.isMine(match) || !match.dice) return;
+  judge({ ...match, held: [0, 1, 2, 3, 4], rollsLeft: 0 }, (move) => move.category === row.name, match);
+  change(m.scored(match, row, cards[match.mover].extra_name));
+}
+
+async function holdBest() {
+  if (!m.isMine(match) || !match.dice) return;
+  const [best] = (await adviceFor(match)).moves;
+  if (best.keep) change(m.holding(match, best.keep), { isMove: false });
+}
+
+/** Do what was typed; whether it was understood. */
+function obey(said) {
+  tellProblem(null);
+  if (!said) return false;
+  const faces = said.replace(/[\s,]/g, "");
+  if (["r", "roll"].includes(said)) roll();
+  else if (["u", "undo"].includes(said)) undo();
+  else if (said === "redo") redo();
+  else if (["h", "best"].includes(said)) holdBest();
+  else if (/^(k|keep)\b/.test(said)) return hold(said.replace(/^(keep|k)\s*/, ""));
+  else if (/^[1-6]+$/.test(faces) && isRoll(faces)) roll([...faces].map(Number));
+  else return scoreNamed(said.replace(/^score /, ""));
+  return true;
+}
+
+/** Whether so many faces are a roll: five, or as many as are rolled again. */
+function isRoll(faces) {
+  return faces.length === m.DICE || (match.dice && match.held.length > 0 && faces.length === m.DICE - match.held.length);
+}
+
+function hold(said) {
+  const next = match.dice && m.holding(match, said === "all" ? match.dice : said === "nothing" ? [] : said.replace(/[\s,]/g, "").split("").map(Number));
+  if (!next) tellProblem(match.dice ? `Keep some of ${listed(m.sorted(match.dice))}.` : "No dice are on the table yet.");
+  else change(next, { isMove: false });
+  return Boolean(next);
+}
+
+function scoreNamed(said) {
+  const name = m.boxNamed(said, game.boxes);
+  const row = cards[match.mover]?.rows.find((one) => one.name === name);
+  if (!name) tellProblem(`Not understood: ${said}. Type five dice, k 2 2 2, or a box such as ${game.boxes.at(-1).name}.`);
+  else if (!match.dice) tellProblem("No dice are on the table yet.");
+  else if (!row?.would) tellProblem(`${name} is not open to these dice.`);
+  else score(row);
+  return Boolean(match.dice && row?.would);
+}
+
+// -------------------------------------------------------------------------------------------------------- advice
+
+/** The answer to a position, asked once; `changed` has what to ask otherwise. */
+function adviceFor(one, changed = {}) {
+  const question = { ...m.positionOf(one), ...changed };
+  const key = JSON.stringify(question);
+  if (!answers.has(key)) {
+    if (answers.size > 200) answers.delete(answers.keys().next().value);
+    const found = ask("advise", question, { onProgress: (share) => (advised === key ? drawWaiting(share) : null) });
+    found.catch(() => answers.delete(key));
+    answers.set(key, found);
+  }
+  return answers.get(key);
+}
+
+/** Say what a move cost, once that is known. A box taken early is judged against what `before` offers. */
+async function judge(at, isMade, before = at) {
+  verdict = null;
+  if (preferences.advice === "hidden") return;
+  try {
+    const [{ moves }, { moves: offered }] = await Promise.all([adviceFor(at), adviceFor(before)]);
+    const made = moves.find(isMade);
+    const cost = Math.max(0, offered[0].value - made.value);
+    const tied = cost <= 1e-9 * Math.max(1, Math.abs(offered[0].value));
+    verdict = tied ? { text: `${upper(made.words)}: that is the best.`, isGood: true }
+      : { text: `${upper(made.words)} cost ${asCost(match.goal, cost)}; best was ${offered[0].words}.`, isGood: false };
+    drawVerdict();
+  } catch { /* the advice panel tells what is wrong */ }
+}
+
+function upper(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+// ------------------------------------------------------------------------------------------------------- drawing
+
+async function draw() {
+  clearTimeout(timer);
+  const now = (drawn += 1);
+  const shown = match;
+  store("match", match);
+  drawSettings();
+  drawDice(null);
+  drawVerdict();
+  try {
+    const found = await Promise.all(shown.cards.map((card, seat) => ask("card", {
+      rules: shown.rules, card, ...(seat === shown.mover && shown.dice ? { dice: m.sorted(shown.dice), rolls_left: shown.rollsLeft } : {}),
+    })));
+    if (now !== drawn) return;
+    cards = found;
+    drawCard(null);
+    drawStatus();
+    drawLog();
+    if (m.isOver(match)) drawEnd();
+    else if (m.isMine(match)) await advise(now);
+    else await playBySelf(now);
+    if (now === drawn) await Promise.all([drawCurve(), drawLuck()]);
+  } catch (error) {
+    if (now === drawn) tellProblem(error.message);
+  }
+}
+
+async function advise(now) {
+  if (preferences.advice === "hidden") {
+    replace(parts.advice, h("p", { class: "quiet" }, "Advice is hidden. The review at the end tells what each move cost."));
+    return;
+  }
+  if (preferences.advice === "after") {
+    replace(parts.advice, h("p", { class: "quiet" }, "After each move, the coach says what it cost."),
+      match.dice && h("button", { type: "button", id: "show-advice", onclick: () => drawAdvice(now) }, "Show the advice for these dice"));
+    adviceFor(match).catch((error) => (now === drawn ? tellProblem(error.message) : null));
+    return;
+  }
+  await drawAdvice(now);
+}
+
+async function drawAdvice(now) {
+  advised = JSON.stringify(m.positionOf(match));
+  if (match.goal !== "mean") drawWaiting(0);
+  const answer = await adviceFor(match);
+  if (now !== drawn) return;
+  const { goal } = match;
+  const value = h("p", { class: "value" }, `${upper(goalWords(goal))}: `, h("strong", {}, asValue(goal, answer.value)),
+    answer.std !== null && goal === "mean" && h("small", {}, ` ± ${answer.std.toFixed(1)}`),
+    answer.source === "rule" && h("small", {}, " approximated by the rule for several players"));
+  const moves = answer.moves.filter((move) => move.keep || move.category);
+  const rows = moves.slice(0, MOST_MOVES).map((move, rank) => h("li", {}, h("button", {
+    type: "button", id: `move-${rank}`, class: "move", onclick: () => take(move),
+  }, move.keep ? keepPicture(m.sorted(match.dice), move.keep) : h("span", { class: "keep" }, ""),
+  h("span", { class: "words" }, move.words), h("span", { class: "number" }, asValue(goal, move.value)),
+  h("span", { class: move.cost ? "cost" : "good" }, move.cost ? `−${asCost(goal, move.cost)}` : "best"))));
+  replace(parts.advice, value, rows.length ? h("ol", { class: "moves" }, rows) : h("p", { class: "quiet" }, "Roll the dice."),
+    rows.length > 0 && h("p", { class: "quiet" }, upper(answer.line), "."),
+    h("p", { class: "quiet" }, h("a", { href: linkTo(m.positionOf(match)) }, "Explore this position")));
+  drawDice(answer);
+  if (match.rollsLeft === 0 && match.dice) drawCard(new Map(moves.map((move) => [move.category, move.cost])));
+}
+
+function take(move) {
+  if (move.keep) change(m.holding(match, move.keep), { isMove: false });
+  else score(cards[match.mover].rows.find((row) => row.name === move.category));
+}
+
+function drawWaiting(share) {
+  replace(parts.advice, h("p", { class: "quiet" }, "Solving the rest of the game …"), h("progress", { max: 1, value: share, "aria-label": "Solving" }));
+}
+
+function drawDice(answer) {
+  const best = answer?.moves[0]?.keep && match.dice ? m.holding(match, answer.moves[0].keep).held : null;
+  parts.dice.show({ dice: match.dice, held: match.held, isLocked: !m.isMine(match) || match.rollsLeft === 0, best });
+  const again = m.DICE - match.held.length;
+  const words = !match.dice ? "Roll" : again === m.DICE ? "Roll all again" : `Roll ${again} again`;
+  const buttons = [h("button", { type: "button", id: "roll", class: "main", disabled: !m.isMine(match) || !m.canRoll(match), onclick: () => roll() }, words),
+    h("button", { type: "button", id: "undo", disabled: !past.length, onclick: undo }, "Undo"),
+    h("button", { type: "button", id: "redo", disabled: !future.length, onclick: redo }, "Redo")];
+  if (!m.isMine(match) && !m.isOver(match)) {
+    buttons.unshift(h("button", { type: "button", id: "pause", class: "main", onclick: () => {
+      isPaused = !isPaused;
+      draw();
+    } }, isPaused ? "Go on" : "Pause"));
+  }
+  replace(parts.buttons, buttons);
+}
+
+function drawVerdict() {
+  parts.verdict.textContent = verdict?.text ?? "";
+  parts.verdict.className = `verdict ${verdict ? (verdict.isGood ? "good" : "bad") : ""}`;
+}
+
+function drawStatus() {
+  const left = match.rollsLeft;
+  const whose = match.seats.length > 1 ? `${upper(nameOf(match, match.mover))}: turn` : "Turn";
+  const turn = match.turns[match.mover].length + 1;
+  const rolls = match.dice ? `${left || "no"} roll${left === 1 ? "" : "s"} left` : "roll the dice";
+  parts.status.textContent = m.isOver(match) ? "The game is over." : `${whose} ${turn} of ${game.boxes.length}, ${rolls}`;
+  if (match.dice) announce(`${listed(match.dice)}; ${parts.status.textContent}`);
+}
+
+function drawCard(costs) {
+  const open = m.isMine(match) && match.dice ? { seat: match.mover, onScore: score, costs, goal: match.goal } : null;
+  const names = match.seats.map((_, seat) => nameOf(match, seat));
+  replace(parts.card, h("div", { class: "scrolling", tabindex: names.length > 3 ? 0 : null }, scorecard(cards, names, open)),
+    h("p", { class: "buttons for-screens" }, h("button", { type: "button", id: "print", onclick: () => print() }, "Print the scorecard")));
+}
+
+function nameOf(one, seat) {
+  const name = one.seats[seat] === "me" ? "you" : one.seats[seat];
+  const alike = one.seats.filter((other) => other === one.seats[seat]).length;
+  return alike > 1 ? `${name} ${one.seats.slice(0, seat + 1).filter((other) => other === one.seats[seat]).length}` : name;
+}
+
+function drawLog() {
+  const lines = match.turns.flatMap((turns, seat) => turns.map((turn, number) => [number, seat, turn]))
+    .sort((one, other) => one[0] - other[0] || one[1] - other[1]);
+  replace(parts.log, lines.map(([number, seat, turn]) => h("li", {}, `${number + 1}. ${match.seats.length > 1 ? `${nameOf(match, seat)}: ` : ""}` +
+    `${turn.rolls.map((one) => listed(one.dice)).join(" → ")} · ${turn.box}`)));
+}
+
+function drawEnd() {
+  const totals = cards.map((card) => card.total);
+  const best = Math.max(...totals);
+  const winners = match.seats.map((_, seat) => seat).filter((seat) => totals[seat] === best);
+  const words = totals.length === 1 ? `${totals[0]} points.`
+    : `${winners.map((seat) => nameOf(match, seat)).join(" and ")} ${winners.length > 1 ? "tie" : "won"} with ${best} points.`;
+  keepHere(match);
+  const links = match.seats.map((_, seat) => h("a", { class: "button", href: `#review?seat=${seat}` },
+    match.seats.length > 1 ? `Review the game of ${nameOf(match, seat)}` : "Review this game"));
+  replace(parts.advice, h("h2", {}, upper(words)), h("p", { class: "buttons" }, links,
+    h("button", { type: "button", id: "again", class: "main", onclick: () => restart(match.rules, match.seats, match.goal) }, "New game")));
+  announce(words);
+}
+
+function drawSettings() {
+  const { rules, seats, goal } = match;
+  const players = [["me", "you"], ["best", "best play for the goal"], ...strategiesFor(game)];
+  const fields = [
+    ...rulesFields("play", rules, (chosen) => restart(chosen, seats, goal), tellProblem),
+    ...goalFields("play", goal, seats.length > 1, setGoal),
+    choice("play-advice", "Advice", ADVICE, preferences.advice, (advice) => prefer({ advice })),
+    ...seats.map((seat, number) => choice(`seat-${number}`, `Player ${number + 1}`,
+      number || seats.length > 1 ? [...players, ["", "nobody"]] : players, seat,
+      (chosen) => restart(rules, seats.map((one, at) => (at === number ? chosen : one)).filter(Boolean), goal))),
+    seats.length < 6 && choice("seat-new", "One more player", [["", "nobody"], ...players], "",
+      (chosen) => restart(rules, [...seats, chosen].filter(Boolean), seats.length === 1 && goal === "mean" ? "win" : goal)),
+    seats.some((seat) => seat !== "me") && choice("play-speed", "The others play", SPEEDS, preferences.speed, (speed) => prefer({ speed })),
+    h("div", { class: "buttons" }, h("button", { type: "button", id: "new", onclick: () => restart(rules, seats, goal) }, "New game"),
+      saves() && h("button", { type: "button", id: "save", onclick: save }, "Save as a file")),
+  ];
+  replace(parts.settings, fields);
+  const who = seats.map((_, seat) => nameOf(match, seat)).join(", ");
+  parts.summary.textContent = `${upper(game.name)} · ${who} · for ${goalWords(goal)} · advice ${ADVICE.find(([one]) => one === preferences.advice)[1]}`;
+}
+
+function prefer(changed) {
+  preferences = { ...preferences, ...changed };
+  store("preferences", preferences);
+  draw();
+}
+
+function setGoal(goal) {
+  match = { ...match, goal };
+  [verdict, curve, curveBefore] = [null, null, null];
+  tellProblem(null);
+  draw();
+}
+
+async function save() {
+  const name = `${match.game.name.replace(/[^A-Za-z0-9_-]+/g, "-")} ${new Date().toISOString().slice(0, 19).replace(/[T:]/g, "-")}`;
+  try {
+    await keep(name, match.rules, m.recordOf(match, Math.max(0, match.seats.indexOf("me"))));
+    verdict = { text: `Saved as ${name}.`, isGood: true };
+    drawVerdict();
+  } catch (error) {
+    tellProblem(error.message);
+  }
+}
+
+/** Keep a match in this browser, for the review. */
+function keepHere(one) {
+  const games = stored("games", []).filter((other) => JSON.stringify(other.turns) !== JSON.stringify(one.turns));
+  store("games", [{ date: new Date().toISOString(), rules: one.rules, name: one.game.name, seats: one.seats, goal: one.goal, turns: one.turns }, ...games].slice(0, MOST_KEPT));
+}
+
+// ---------------------------------------------------------------------------------------------- curves and luck
+
+async function drawCurve() {
+  if (!parts.curveFold?.open) return;
+  curveAsked?.abort();
+  const asked = (curveAsked = new AbortController());
+  const { goal } = match;
+  const at = m.positionOf(match);
+  if (goal === "win") Object.assign(at, { goal: "mean", others: undefined });
+  const reach = Number(goal.split(":")[1]) || null;
+  const progress = h("progress", { max: 1, value: 0, "aria-label": "Computing the chances" });
+  const waiting = setTimeout(() => replace(parts.curve, curve ? scoreCurve(curve, null, {}) : h("p", { class: "quiet" }, "The chances are being computed …"), progress), 150);
+  try {
+    const found = await ask("advise", { ...at, distribution: true, session: undefined }, { signal: asked.signal, onProgress: (share) => (progress.value = share) });
+    clearTimeout(waiting);
+    const { at_least: now, percentiles } = found.distribution;
+    if (curve && String(curve) !== String(now)) curveBefore = curve;
+    curve = now;
+    replace(parts.curve, scoreCurve(curve, curveBefore, { reach }),
+      h("p", { class: "quiet" }, `Mean ${found.distribution.mean.toFixed(1)}, half of all games end between ${percentiles["25"]} and ${percentiles["75"]}.`));
+  } catch (error) {
+    clearTimeout(waiting);
+    if (!isGivenUp(error)) replace(parts.curve, h("p", { class: "quiet" }, error.message));
+  }
+}
+
+async function drawLuck() {
+  if (!parts.luckFold?.open) return;
+  if (!m.isMine(match) || !m.canRoll(match)) {
+    replace(parts.luck, h("p", { class: "quiet" }, "No roll comes next."));
+    return;
+  }
+  const now = drawn;
+  const found = await ask("next-rolls", { ...m.positionOf(match), keep: match.dice ? m.kept(match).join(" ") : "" });
+  if (now === drawn) replace(parts.luck, luckMap(found));
+}
+
+// ------------------------------------------------------------------------------------------------ other players
+
+/** Make the next move of a player who plays by a strategy, after a pause. */
+async function playBySelf(now) {
+  const name = match.seats[match.mover];
+  replace(parts.advice, h("p", { class: "quiet" }, `${nameOf(match, match.mover)} plays.`));
+  if (isPaused) return;
+  const isWatched = !match.seats.includes("me");
+  const wait = Number(preferences.speed);
+  await new Promise((done) => (timer = setTimeout(done, wait || (isWatched ? 30 : 0))));
+  if (now !== drawn) return;
+  if (!match.dice) {
+    await change(m.rolled(match));
+    return;
+  }
+  const looksOn = name === "chance" && match.seats.length > 1;
+  const changed = name === "best" ? {} : { goal: looksOn ? "win" : "mean", strategy: name, others: looksOn ? m.othersOf(match) : undefined };
+  const answer = await adviceFor(match, changed);
+  if (now !== drawn) return;
+  const words = name === "best" ? answer.moves[0].words : answer.strategy.words;
+  const move = answer.moves.find((one) => one.words === words);
+  if (move.category) {
+    const row = cards[match.mover].rows.find((one) => one.name === move.category);
+    announce(`${nameOf(match, match.mover)}: ${move.words}`);
+    await change(m.scored(match, row, cards[match.mover].extra_name));
+  } else if (move.keep.length === m.DICE) {
+    await change({ ...match, rollsLeft: 0 });
+  } else {
+    await change(m.rolled(m.holding(match, move.keep)));
+  }
+}
