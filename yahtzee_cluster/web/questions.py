@@ -41,7 +41,7 @@ MOST_GAMES = 1_000_000
 MOST_SEATS = 6
 MOST_BYTES = 512 << 20
 """The most memory for solving the rest of a game."""
-LIMIT_S = 20.0
+LIMIT_S = 8.0
 """Games of two that take longer to solve are played by the rule for several players."""
 ABOUT = "rules", "session"
 """Fields that every question may have: the game, and whose question it is."""

@@ -30,6 +30,7 @@ const answers = new Map();
 const parts = {};
 let timer = null;
 let drawn = 0;
+let judged = 0;
 let curveAsked = null;
 let isPaused = false;
 
@@ -238,8 +239,10 @@ function adviceFor(one, changed = {}) {
 async function judge(at, isMade, before = at) {
   verdict = null;
   if (preferences.advice === "hidden") return;
+  const mine = (judged += 1);
   try {
     const [{ moves }, { moves: offered }] = await Promise.all([adviceFor(at), adviceFor(before)]);
+    if (mine !== judged) return;
     const made = moves.find(isMade);
     const cost = Math.max(0, offered[0].value - made.value);
     const tied = cost <= 1e-9 * Math.max(1, Math.abs(offered[0].value));
@@ -495,7 +498,7 @@ async function playBySelf(now) {
     return;
   }
   const looksOn = name === "chance" && match.seats.length > 1;
-  const changed = name === "best" ? {} : { goal: looksOn ? "win" : "mean", strategy: name, others: looksOn ? m.othersOf(match) : undefined };
+  const changed = name === "best" ? {} : { goal: looksOn ? "win" : "mean", strategy: name, others: looksOn ? m.othersOf(match) : undefined, session: undefined };
   const answer = await adviceFor(match, changed);
   if (now !== drawn) return;
   const words = name === "best" ? answer.moves[0].words : answer.strategy.words;
