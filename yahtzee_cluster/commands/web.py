@@ -51,12 +51,15 @@ def run(options: argparse.Namespace) -> str:
     if options.port is not None and not 0 <= options.port <= MOST_PORT:
         raise UsageError(f"port: expected 0 to {MOST_PORT}, found {options.port}")
     with needs("web", "starlette and uvicorn", extra="web"):
-        listening = import_module("yahtzee_cluster.web.listening")
-        saved_games = import_module("yahtzee_cluster.web.saved_games")
+        import_module("starlette"), import_module("uvicorn")
+    listening, server, saved_games = (
+        import_module(f"yahtzee_cluster.web.{name}") for name in ("listening", "server", "saved_games")
+    )
     games = None if options.games is None else saved_games.SavedGames(options.games)
     listener = listening.bound(options.address, options.port, PORT)
     host = f"[{address}]" if address.version == 6 else str(address)
     url = f"http://{host}:{listener.getsockname()[1]}/"
     write_stdout(url)
-    listening.serve(listener, games, url, opens_browser=not options.no_browser)
+    is_open = not address.is_loopback
+    listening.serve(listener, server.Server(games, is_open=is_open), url, opens_browser=not options.no_browser)
     return ""

@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import Any
 
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.fields import MAX_COUNT, is_integer, whole_number
+from yahtzee_cluster.fields import MAX_COUNT, MAX_TEXT, is_integer, whole_number
 from yahtzee_cluster.game.dice import N_DICE
 from yahtzee_cluster.game.notation import find_box, five_dice, plain
 from yahtzee_cluster.game.possible_scores import boxes_with_bonus, possible_points
@@ -217,7 +217,7 @@ def _finder(rules: Rules) -> Callable[[str], int]:
 
     @lru_cache(maxsize=256)
     def find(name: str) -> int:
-        if not isinstance(name, str):
+        if not isinstance(name, str) or len(name) > MAX_TEXT:  # what is remembered is bounded
             raise UsageError(f"box: expected a name, found {shown(name)}")
         return len(rules.categories) if plain(name) == plain(bonus) else find_box(name, rules, beside)
 

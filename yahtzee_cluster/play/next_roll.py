@@ -12,7 +12,8 @@ from yahtzee_cluster.game.notation import words_of
 from yahtzee_cluster.objectives.goals import Goal
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.choices import THROWN
-from yahtzee_cluster.play.position import START_OF_TURN, Position
+from yahtzee_cluster.play.position import Position
+from yahtzee_cluster.text import short
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ def next_rolls(adviser: Adviser, position: Position, keep: Keep, goal: Goal) -> 
     """
     if position.rolls_left == 0 or len(keep) == N_DICE:
         raise UsageError("keep: no dice are rolled again")
-    if position.rolls_left < START_OF_TURN and Counter(keep) - Counter(position.dice or ()):
-        raise UsageError(f"keep: {words_of(keep)} needs dice that are not on the table")
+    if Counter(keep) - Counter(position.dice or ()):
+        raise UsageError(f"keep: {short(words_of(keep))} needs dice that are not on the table")
     found = []
     for roll, chance in zip(ROLLS, THROWN[INDEX[keep]].tolist(), strict=True):
         if chance:

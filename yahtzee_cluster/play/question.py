@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import VERSION
 from yahtzee_cluster.play.consulted import Consulted
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
-from yahtzee_cluster.text import shown, suggestion
+from yahtzee_cluster.text import short, shown, suggestion
 
 STATE = "used", "upper", "chip", "score"
 """What stands for a scorecard where only the state is known."""
@@ -56,8 +57,8 @@ def parsed(line: str) -> dict[str, Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)} is named twice")
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"{short(twice)} is named twice")
     return found
 
 

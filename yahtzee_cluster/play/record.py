@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -37,7 +37,7 @@ UNKNOWN = "..."
 ALL, NOTHING = "all", "nothing"
 HEADERS = "rules", "card", "goal", "player", "date"
 ROLL = re.compile(r"([1-6](?:\s*[1-6]){4})(?:\s+(.*))?", re.DOTALL)
-POINTS = re.compile(r"(.*?)\s*=\s*(\d{1,6})(?:\s*\+\s*(\d{1,6}))?", re.DOTALL)
+POINTS = re.compile(r"(.*?)=\s*(\d{1,6})(?:\s*\+\s*(\d{1,6}))?", re.DOTALL)
 KEEP = re.compile(r"k(?:eep)?\s+(.*)", re.DOTALL)
 
 
@@ -140,10 +140,13 @@ def begun_at(position: Position, rules: Rules) -> Record | None:
     return Record(rules, headers=(("card", card.text),) if card.text else ())
 
 
-def parse_record(text: str, source: str = "record", rules: Rules | None = None) -> Record:
+def parse_record(
+    text: str, source: str = "record", rules: Rules | None = None, find: Callable[[str], Rules] = load_rules
+) -> Record:
     """Read a record; `source` names it in error messages.
 
-    The rules are those given if it names these or none, or else those that it names; without any, those of Yahtzee.
+    The rules are those given if it names these or none, or else those that `find` finds by the name; without any, those
+    of Yahtzee.
 
     >>> record = parse_record("22256 keep 222, 22235 k 222, 22266 fh")
     >>> print(record.text)
@@ -162,7 +165,7 @@ def parse_record(text: str, source: str = "record", rules: Rules | None = None) 
         headers[found[1]] = found[2]
     named = headers.pop("rules", None)
     if rules is None or named not in {None, rules.name}:
-        rules = load_rules(named or "yahtzee")
+        rules = find(named or "yahtzee")
     record = Record(rules.whole or rules, (), tuple(headers.items()))
     try:
         card = record.begun

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.fields import Fields
+from yahtzee_cluster.fields import Fields, plain_number
 from yahtzee_cluster.game.notation import parse_keep
 from yahtzee_cluster.game.rule_files import load_rules, parse_rules, preset_names
 from yahtzee_cluster.game.rules import Rules
@@ -33,7 +33,8 @@ from yahtzee_cluster.text import shown, suggestion
 Question = Mapping[str, Any]
 Answer = dict[str, Any]
 
-DEFAULT_RULES = "yahtzee"
+BUILT_IN = tuple(preset_names())
+DEFAULT_RULES = BUILT_IN[0]
 MOST_RULES = 20_000
 """The longest rule file, in characters."""
 MOST_SESSION = 64
@@ -84,10 +85,10 @@ def rules_asked(question: Question) -> Rules:
     if not isinstance(said, str) or len(said) > MOST_RULES:
         expected = f"expected a name, or the text of a rule file of at most {MOST_RULES} characters"
         raise UsageError(f"rules: {expected}, found {shown(said)}")
-    if said in preset_names():
+    if said in BUILT_IN:
         return _built_in(said)
     if "\n" not in said and "=" not in said:
-        raise UsageError(f"rules: no rule set {shown(said)}; {suggestion(said, preset_names())}")
+        raise UsageError(f"rules: no rule set {shown(said)}; {suggestion(said, BUILT_IN)}")
     rules = parse_rules(said, "rules")
     return rules.whole or rules
 
@@ -95,24 +96,28 @@ def rules_asked(question: Question) -> Rules:
 _built_in = lru_cache(load_rules)
 
 
+def session_of(question: Question) -> str:
+    """Whose question it is: a name that the asker has made up; nothing if none was given."""
+    session = question.get("session", "")
+    if not isinstance(session, str) or len(session) > MOST_SESSION:
+        raise UsageError(f"session: expected a text of at most {MOST_SESSION} characters, found {shown(session)}")
+    return session
+
+
 def is_cheap(kind: str, question: Question) -> bool:
     """Whether a question takes no longer than a few milliseconds, once the expected scores of its game are known.
 
     Only that of a built-in game can be: those of one's own may take seconds to be solved.
     """
-    if kind not in {"card", "advise", "record"} or question.get("rules", DEFAULT_RULES) not in preset_names():
+    if kind not in {"card", "advise", "record"} or question.get("rules", DEFAULT_RULES) not in BUILT_IN:
         return False
-    goal = question.get("goal")
-    for_the_mean = goal in {None, str(MEAN)} and not question.get("others") and not question.get("distribution")
-    return kind != "advise" or (for_the_mean and question.get("strategy") is None)
+    for_the_mean = question.get("goal") in (None, str(MEAN)) and not question.get("others")
+    return kind != "advise" or (for_the_mean and not question.get("distribution") and question.get("strategy") is None)
 
 
 def answer(kind: str, question: Question, advisers: Advisers) -> Answer:
     """The answer to a question; raises `UsageError` for one that cannot be answered."""
-    rules = rules_asked(question)
-    session = question.get("session", "")
-    if not isinstance(session, str) or len(session) > MOST_SESSION:
-        raise UsageError(f"session: expected a text of at most {MOST_SESSION} characters, found {shown(session)}")
+    rules, _ = rules_asked(question), session_of(question)
     rest = {name: value for name, value in question.items() if name not in ABOUT}
     return KINDS[kind](rest, rules, advisers)
 
@@ -135,7 +140,7 @@ def facts_of(rules: Rules) -> Answer:
         "upper_threshold": rules.upper_threshold,
         "upper_bonus": rules.upper_bonus,
         "extra_bonus": rules.extra_bonus if rules.has_chip else 0,
-        "mean": rules.published_mean and float(rules.published_mean),
+        "mean": plain_number(rules.published_mean or ""),
     }
 
 
@@ -194,20 +199,17 @@ def _record_asked(question: Question, rules: Rules) -> Record:
     said = question.get("record")
     if not isinstance(said, str | dict):
         raise UsageError(f"record: expected a text, or an object with turns, found {shown(said)}")
-    record = record_of(said, rules) if isinstance(said, dict) else _record_said(said, rules)
+    record = record_of(said, rules) if isinstance(said, dict) else parse_record(said, "record", rules, _rules_named)
     if not record.turns:
         raise UsageError("record: expected a line for each turn, found none")
     return record
 
 
-def _record_said(text: str, rules: Rules) -> Record:
-    """A record as text; its rules are a built-in game, or those of the question."""
-    named = next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("rules:")), None)
-    if named and named in preset_names():
-        rules = _built_in(named)
-    elif named and named != rules.name:
-        raise UsageError(f"record: is a game of {shown(named)}; choose that game first")
-    return parse_record(text, "record", rules)
+def _rules_named(name: str) -> Rules:
+    """The rules that a record names, if they are not those of the question: no file is read."""
+    if name not in BUILT_IN:
+        raise UsageError(f"record: is a game of {shown(name)}; choose that game first")
+    return _built_in(name)
 
 
 def _duel(question: Question, rules: Rules, _: Advisers) -> Answer:
@@ -264,7 +266,8 @@ def checked_strategy(said: object) -> str:
     """The name of a strategy that comes with the program."""
     known = [*BY_NAME, *strategy_names()]
     if not isinstance(said, str) or said not in known:
-        raise UsageError(f"strategy: no strategy {shown(said)}; {suggestion(str(said), known)}")
+        question = suggestion(said if isinstance(said, str) else "", known)
+        raise UsageError(f"strategy: no strategy {shown(said)}; {question}")
     return said
 
 

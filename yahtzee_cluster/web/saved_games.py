@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,14 @@ from yahtzee_cluster.text import shown
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _-]{0,59}", re.ASCII)
 SUFFIX = ".txt"
 MOST_FILES = 1000
+
+
+class NoGameError(UsageError):
+    """There is no game of this name."""
+
+
+class TakenError(UsageError):
+    """There is a game of this name already."""
 
 
 class SavedGames:
@@ -27,10 +36,15 @@ class SavedGames:
 
     def names(self) -> list[str]:
         """The names of the games, the latest first."""
-        entries = [entry for entry in os.scandir(self._folder) if entry.is_file(follow_symlinks=False)]
-        found = [entry for entry in entries if entry.name.endswith(SUFFIX) and NAME.fullmatch(_stem(entry.name))]
-        found.sort(key=lambda entry: -entry.stat().st_mtime_ns)
-        return [_stem(entry.name) for entry in found[:MOST_FILES]]
+        found = []
+        try:
+            for entry in os.scandir(self._folder):
+                name = entry.name.removesuffix(SUFFIX)
+                if name != entry.name and NAME.fullmatch(name) and entry.is_file(follow_symlinks=False):
+                    found.append((-entry.stat().st_mtime_ns, name))
+        except OSError as error:
+            raise FileError("the folder of games", f"cannot be read: {error.strerror}") from error
+        return [name for _, name in sorted(found)[:MOST_FILES]]
 
     def read(self, name: str) -> dict[str, Any]:
         """A game."""
@@ -44,23 +58,30 @@ class SavedGames:
         """Write a new game; one that is there already is not replaced."""
         if len(self.names()) >= MOST_FILES:
             raise UsageError(f"there are {MOST_FILES} games in the folder; remove some")
-        with self._opened(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
-            file.write(text.encode())
+        file = self._opened(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            with file:
+                file.write(text.encode())
+        except OSError as error:
+            self._path(name).unlink()
+            raise FileError(name, f"cannot be written: {error.strerror}") from error
 
     def _opened(self, name: str, flags: int) -> Any:
+        try:
+            handle = os.open(self._path(name), flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        except FileExistsError:
+            raise TakenError(f"there is a game called {name} already") from None
+        except FileNotFoundError:
+            raise NoGameError(f"there is no game called {name}") from None
+        except OSError as error:
+            raise FileError(name, f"cannot be opened: {error.strerror}") from error
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise FileError(name, "is no file")
+        return os.fdopen(handle, "wb" if flags & os.O_WRONLY else "rb")
+
+    def _path(self, name: str) -> Path:
         if not NAME.fullmatch(name):
             expected = "expected letters, digits, spaces, _ and -, at most 60, and a letter or digit first"
             raise UsageError(f"name: {expected}, found {shown(name)}")
-        try:
-            handle = os.open(self._folder / f"{name}{SUFFIX}", flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        except FileExistsError:
-            raise UsageError(f"there is a game called {name} already") from None
-        except FileNotFoundError:
-            raise UsageError(f"there is no game called {name}") from None
-        except OSError as error:
-            raise FileError(name, f"cannot be opened: {error.strerror}") from error
-        return os.fdopen(handle, "wb" if flags & os.O_WRONLY else "rb")
-
-
-def _stem(name: str) -> str:
-    return name.removesuffix(SUFFIX)
+        return self._folder / f"{name}{SUFFIX}"

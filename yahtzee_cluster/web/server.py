@@ -10,8 +10,9 @@ import asyncio
 import gzip
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from importlib import resources
 from typing import Any
 
@@ -19,16 +20,16 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from yahtzee_cluster.errors import UsageError
+from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import Fields
-from yahtzee_cluster.game.rule_files import load_rules, preset_names
 from yahtzee_cluster.play.answer import VERSION
 from yahtzee_cluster.play.question import parsed
 from yahtzee_cluster.web.guard import Guard
 from yahtzee_cluster.web.questions import (
+    BUILT_IN,
     DEFAULT_RULES,
     KINDS,
     Advisers,
@@ -36,18 +37,18 @@ from yahtzee_cluster.web.questions import (
     facts_of,
     is_cheap,
     rules_asked,
+    session_of,
     strategies_known,
 )
-from yahtzee_cluster.web.saved_games import SavedGames
-from yahtzee_cluster.web.workers import BusyError, Workers
+from yahtzee_cluster.web.saved_games import NoGameError, SavedGames, TakenError
+from yahtzee_cluster.web.workers import BusyError, FailedError, Workers
 
 MOST_BODY = 200_000
 """The most bytes of a question."""
 BODY_WITHIN_S = 10.0
 """The time within which a question has to arrive."""
 N_WORKERS = 2
-BUILT_IN = 16
-"""More than there are built-in games, so that none of them is ever dropped."""
+NEW = {"cache-control": "no-store"}
 LINES = "application/x-ndjson"
 """The form of an answer with its progress before it: a JSON object a line."""
 PAGE = resources.files("yahtzee_cluster") / "web" / "page"
@@ -60,25 +61,17 @@ TYPES = {
     "webmanifest": "application/manifest+json",
 }
 
-Handler = Callable[[Request], Awaitable[Response]]
-
 
 class Server:
-    """The application, with what its handlers share."""
+    """The application, with what its handlers share. `is_open` says whether other machines may ask."""
 
-    def __init__(self, games: SavedGames | None = None) -> None:
+    def __init__(self, games: SavedGames | None = None, *, is_open: bool = False) -> None:
         self._games = games
-        self._advisers = Advisers(BUILT_IN)
-        self._solving: dict[str, asyncio.Lock] = {}
-        self._workers: Workers | None = None
+        self._advisers = Advisers(len(BUILT_IN))
+        self._solving = {name: asyncio.Lock() for name in BUILT_IN}
+        self._workers = Workers(N_WORKERS)
         self._files = {
             entry.name: _Static(entry.name, entry.read_bytes()) for entry in PAGE.iterdir() if entry.is_file()
-        }
-        self._facts = {
-            "version": VERSION,
-            "rules": [facts_of(load_rules(name)) for name in preset_names()],
-            "strategies": strategies_known(),
-            "saves": games is not None,
         }
         routes = [
             Route("/api/facts", self._about),
@@ -91,32 +84,34 @@ class Server:
         ]
         self.app = Starlette(
             routes=routes,
-            middleware=[Middleware(Guard)],
-            exception_handlers={
-                HTTPException: _refusal,
-                UsageError: _refusal,
-                BusyError: _refusal,
-                Exception: _failure,
-            },
+            middleware=[Middleware(Guard, is_open=is_open)],
+            exception_handlers={HTTPException: _refusal, YahtzeeClusterError: _refusal, Exception: _failure},
             lifespan=self._lifespan,
         )
+        self.app.router.redirect_slashes = False
+
+    def close(self) -> None:
+        """Give up all questions."""
+        self._workers.close()
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self._workers = Workers(N_WORKERS)
-        solving = asyncio.create_task(self._solve(DEFAULT_RULES))
+        preparing = asyncio.create_task(self._prepare())
         try:
-            await self._workers.start()
             yield
         finally:
-            solving.cancel()
-            self._workers.close()
+            preparing.cancel()
+            self.close()
+
+    async def _prepare(self) -> None:
+        """Have ready what the first questions need, in the order in which they need it."""
+        await self._solve(DEFAULT_RULES)
+        await self._workers.start()
 
     async def _solve(self, name: str) -> None:
         """Have the expected scores of a built-in game."""
-        rules = rules_asked({"rules": name})
-        async with self._solving.setdefault(name, asyncio.Lock()):
-            adviser = self._advisers.of(rules)
+        adviser = self._advisers.of(rules_asked({"rules": name}))
+        async with self._solving[name]:
             await asyncio.to_thread(lambda: adviser.expected)
 
     # ------------------------------------------------------------------------------------------------ files
@@ -130,7 +125,15 @@ class Server:
 
     async def _about(self, _: Request) -> Response:
         """The games and strategies that come with the program."""
-        return JSONResponse(self._facts)
+        return _Answer(self._facts)
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "rules": [facts_of(rules_asked({"rules": name})) for name in BUILT_IN],
+            "strategies": strategies_known(),
+            "saves": self._games is not None,
+        }
 
     # ------------------------------------------------------------------------------------------------ games
 
@@ -140,16 +143,18 @@ class Server:
         return self._games
 
     async def _list_games(self, _: Request) -> Response:
-        return JSONResponse({"version": VERSION, "games": self._folder().names()})
+        return _Answer({"games": await asyncio.to_thread(self._folder().names)})
 
     async def _read_game(self, request: Request) -> Response:
-        return JSONResponse({"version": VERSION, **self._folder().read(request.path_params["name"])})
+        return _Answer(await asyncio.to_thread(self._folder().read, request.path_params["name"]))
 
     async def _write_game(self, request: Request) -> Response:
-        fields = Fields(await _question(request), "question", ("record", "rules"))
-        found = answer("record", fields.table, self._advisers)
-        self._folder().write(request.path_params["name"], found["text"])
-        return JSONResponse({"version": VERSION, "name": request.path_params["name"]}, 201)
+        folder, name = self._folder(), request.path_params["name"]
+        question, text = await _question(request)
+        Fields(question, "question", ("record", "rules"))
+        found = await self._answer("record", question, text, request)
+        await asyncio.to_thread(folder.write, name, found["text"])
+        return _Answer({"name": name}, 201)
 
     # -------------------------------------------------------------------------------------------- questions
 
@@ -158,40 +163,52 @@ class Server:
         kind = request.path_params["kind"]
         if kind not in KINDS:
             raise HTTPException(404, "no such question")
-        question = await _question(request)
+        question, text = await _question(request)
+        if LINES in request.headers.get("accept", "") and not is_cheap(kind, question):
+            return StreamingResponse(self._lines(kind, session_of(question), text), headers=NEW, media_type=LINES)
+        return _Answer(await self._answer(kind, question, text, request))
+
+    async def _answer(self, kind: str, question: dict[str, Any], text: str, request: Request) -> dict[str, Any]:
+        """The answer to a question, which is given up when the asker leaves; `text` is the question as it was sent."""
         if is_cheap(kind, question):
             await self._solve(question.get("rules", DEFAULT_RULES))
-            return JSONResponse({"version": VERSION, **answer(kind, question, self._advisers)})
-        if LINES in request.headers.get("accept", ""):
-            return StreamingResponse(self._lines(kind, question), media_type=LINES)
-        assert self._workers
-        asked = asyncio.create_task(self._workers.ask(kind, question, lambda _: None))
+            return answer(kind, question, self._advisers)
+        asked = asyncio.create_task(self._workers.ask(kind, session_of(question), text, lambda _: None))
         left = asyncio.create_task(_leaving(request))
         try:
             await asyncio.wait([asked, left], return_when=asyncio.FIRST_COMPLETED)
             if not asked.done():
-                return Response(status_code=499)  # which nobody reads
-            return JSONResponse({"version": VERSION, **asked.result()})
+                raise HTTPException(499, "the asker has left")  # which nobody reads
+            return asked.result()
         finally:
             asked.cancel()
             left.cancel()
 
-    async def _lines(self, kind: str, question: dict[str, Any]) -> AsyncIterator[str]:
+    async def _lines(self, kind: str, session: str, text: str) -> AsyncIterator[str]:
         """Progress and answer, a line each."""
-        assert self._workers
         messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         asked = asyncio.create_task(
-            self._workers.ask(kind, question, lambda progress: messages.put_nowait({"progress": progress}))
+            self._workers.ask(kind, session, text, lambda progress: messages.put_nowait({"progress": progress}))
         )
         asked.add_done_callback(lambda _: messages.put_nowait({}))
         try:
             while message := await messages.get():
                 yield json.dumps(message) + "\n"
             yield json.dumps({"version": VERSION, **asked.result()}) + "\n"
-        except (UsageError, BusyError) as error:
+        except YahtzeeClusterError as error:
             yield json.dumps({"version": VERSION, "error": str(error)}) + "\n"
         finally:
             asked.cancel()
+
+
+class _Answer(Response):
+    """A JSON object. Characters beyond ASCII are escaped, because what a question has need not be valid Unicode."""
+
+    media_type = "application/json"
+
+    def __init__(self, found: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        content = json.dumps({"version": VERSION, **found}, allow_nan=False)
+        super().__init__(content, status, {**NEW, **(headers or {})})
 
 
 class _Static:
@@ -214,22 +231,23 @@ class _Static:
         return Response(self._content, headers=self._headers)
 
 
-async def _question(request: Request) -> dict[str, Any]:
-    """The JSON object in a body of limited size, which has to arrive in time."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+async def _question(request: Request) -> tuple[dict[str, Any], str]:
+    """The JSON object in a body of limited size, which has to arrive in time; and its text."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "expected a body of type application/json")
-    body = b""
+    body = bytearray()
     try:
         async with asyncio.timeout(BODY_WITHIN_S):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > MOST_BODY:
                     raise HTTPException(413, f"expected a body of at most {MOST_BODY} bytes")
-        return parsed(body.decode("utf-8"))
+        text = body.decode("utf-8")
     except TimeoutError:
         raise HTTPException(408, "the body did not arrive in time") from None
     except UnicodeDecodeError:
         raise UsageError("expected UTF-8") from None
+    return parsed(text), text
 
 
 async def _leaving(request: Request) -> None:
@@ -238,13 +256,17 @@ async def _leaving(request: Request) -> None:
         pass
 
 
+STATUS = {NoGameError: 404, TakenError: 409, UsageError: 400, BusyError: 503, FailedError: 500}
+"""The status of a refusal, by the first kind of error that fits."""
+
+
 async def _refusal(_: Request, error: Exception) -> Response:
-    """What is said of a question that cannot be answered."""
-    status = error.status_code if isinstance(error, HTTPException) else 503 if isinstance(error, BusyError) else 400
-    said = error.detail if isinstance(error, HTTPException) else str(error)
-    headers = (error.headers if isinstance(error, HTTPException) else None) or {}
-    return JSONResponse({"version": VERSION, "error": said}, status, headers)
+    """Why a question is not answered."""
+    if isinstance(error, HTTPException):
+        return _Answer({"error": error.detail}, error.status_code, error.headers)
+    status = next(status for kind, status in STATUS.items() if isinstance(error, kind))
+    return _Answer({"error": str(error)}, status)
 
 
 async def _failure(_: Request, __: Exception) -> Response:
-    return JSONResponse({"version": VERSION, "error": "the server has failed; its terminal says why"}, 500)
+    return _Answer({"error": "the server has failed; its terminal says why"}, 500)

@@ -9,12 +9,14 @@ import json
 import os
 import resource
 import sys
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from time import monotonic
 from typing import Any, TextIO
 
 from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.play.question import parsed
 from yahtzee_cluster.progress import passing_progress
 from yahtzee_cluster.web.questions import Advisers, answer
 
@@ -48,20 +50,21 @@ def main() -> None:
     """Answer questions until there are no more."""
     os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    Path("/proc/self/oom_score_adj").write_text("1000")  # if the machine lacks memory, a worker goes first
     out, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed must not get between the messages
     lines: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(lines,), daemon=True).start()
     teller, advisers = _Teller(out), Advisers(GAMES)
     while True:
-        kind, question = json.loads(lines.get())
+        kind, text = json.loads(lines.get())
         try:
             with passing_progress(teller.progress):
-                found = answer(kind, question, advisers)
+                found = answer(kind, parsed(text), advisers)
             teller.tell(answer=found)
         except YahtzeeClusterError as error:
             teller.tell(refused=str(error))
         except MemoryError:
-            teller.tell(failed="this question takes more memory than there is")
+            teller.tell(failed="this question takes more memory than a question may take")
             advisers = Advisers(GAMES)
 
 

@@ -25,6 +25,10 @@ class BusyError(YahtzeeClusterError):
     """The server has too much to do, or a question takes too much; later or smaller, it can be answered."""
 
 
+class FailedError(YahtzeeClusterError):
+    """A worker has failed at a question, and has printed why."""
+
+
 class _Worker:
     """A process, which is started for its first question and again after it was killed."""
 
@@ -34,14 +38,14 @@ class _Worker:
         self.is_busy = False
         self._process: Process | None = None
 
-    async def ask(self, kind: str, question: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
+    async def ask(self, kind: str, text: str, on_progress: OnProgress) -> dict[str, Any]:
         process = await self.start()
         assert process.stdin
         assert process.stdout
         with suppress(ConnectionError):  # if it is dead, its output ends
-            process.stdin.write(json.dumps([kind, question]).encode() + b"\n")
+            process.stdin.write(json.dumps([kind, text]).encode() + b"\n")
             await process.stdin.drain()
-        while line := await process.stdout.readline():
+        while (line := await process.stdout.readline()).endswith(b"\n"):
             message = json.loads(line)
             if "progress" in message:
                 on_progress(message["progress"])
@@ -52,13 +56,16 @@ class _Worker:
             else:
                 answer: dict[str, Any] = message["answer"]
                 return answer
-        await process.wait()
-        raise BusyError("the process that computed the answer has ended; perhaps there was not enough memory")
+        if await process.wait() > 0:
+            raise FailedError("the process that computed the answer has failed; the server's terminal says why")
+        raise BusyError("the process that computed the answer was ended; perhaps there was not enough memory")
 
     async def start(self) -> Process:
         if self._process is None or self._process.returncode is not None:
             command = sys.executable, "-m", "yahtzee_cluster.web.worker"
-            self._process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, limit=LONGEST_LINE)
+            self._process = await asyncio.create_subprocess_exec(
+                *command, stdin=PIPE, stdout=PIPE, limit=LONGEST_LINE, start_new_session=True
+            )  # in a session of its own, Ctrl-C ends the server alone, which then ends its workers
         return self._process
 
     def kill(self) -> None:
@@ -73,25 +80,28 @@ class Workers:
 
     def __init__(self, n_workers: int) -> None:
         self._workers = [_Worker() for _ in range(n_workers)]
-        self._n_waiting = 0
-        self._freed = asyncio.Condition()
+        self._waiting: list[asyncio.Future[None]] = []
+        self._is_closed = False
 
     async def start(self) -> None:
-        """Start the first worker, so that the first question finds it ready."""
-        await self._workers[0].start()
+        """Start a worker, so that the first question finds it ready."""
+        async with self._worker("") as worker:
+            await worker.start()
 
     def close(self) -> None:
-        """Kill all workers."""
+        """Kill all workers, and start no more."""
+        self._is_closed = True
         for worker in self._workers:
             worker.kill()
+        self._wake()
 
-    async def ask(self, kind: str, question: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
+    async def ask(self, kind: str, session: str, text: str, on_progress: OnProgress) -> dict[str, Any]:
         """The answer to a question. If the caller is cancelled, or it takes too long, the work is given up."""
         limit_s = LIMIT_S.get(kind, DEFAULT_LIMIT_S)
-        async with self._worker(str(question.get("session", ""))) as worker:
+        async with self._worker(session) as worker:
             try:
                 async with asyncio.timeout(limit_s):
-                    return await worker.ask(kind, question, on_progress)
+                    return await worker.ask(kind, text, on_progress)
             except TimeoutError:
                 worker.kill()
                 raise BusyError(f"this question takes more than {limit_s:g} seconds") from None
@@ -101,26 +111,32 @@ class Workers:
 
     @asynccontextmanager
     async def _worker(self, session: str) -> AsyncIterator[_Worker]:
-        if self._n_waiting >= MOST_WAITING:
+        if len(self._waiting) >= MOST_WAITING:
             raise BusyError("too many questions are waiting; ask again later")
-        self._n_waiting += 1
-        try:
-            async with self._freed:
-                await self._freed.wait_for(lambda: self._free(session) is not None)
-                worker = self._free(session)
-                assert worker
-                worker.is_busy, worker.session = True, session
-        finally:
-            self._n_waiting -= 1
+        while (worker := self._free(session)) is None:
+            freed = asyncio.get_running_loop().create_future()
+            self._waiting.append(freed)
+            try:
+                await freed
+            finally:
+                self._waiting.remove(freed)
+        worker.is_busy, worker.session = True, session or None
         try:
             yield worker
         finally:
             worker.is_busy = False
-            async with self._freed:
-                self._freed.notify_all()
+            self._wake()
+
+    def _wake(self) -> None:
+        """Have all who wait look again for a worker."""
+        for freed in self._waiting:
+            if not freed.done():
+                freed.set_result(None)
 
     def _free(self, session: str) -> _Worker | None:
         """The worker for a session; None if it has to wait for one."""
+        if self._is_closed:
+            raise BusyError("the server is being ended")
         own = next((one for one in self._workers if session and one.session == session), None)
         if own is not None:
             return None if own.is_busy else own
