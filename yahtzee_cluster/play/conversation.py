@@ -26,7 +26,7 @@ from yahtzee_cluster.play.consulted import Consulted, Decision, decision_of
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.play.record import Record, Roll, Turn, begun_at, parse_record
 from yahtzee_cluster.play.review import in_figures, review
-from yahtzee_cluster.play.wording import cost_in_words, figures_of, listing, percentiles, with_strategy
+from yahtzee_cluster.play.wording import columns_of, cost_in_words, listing, percentiles, with_strategy
 
 SHOWN = 5
 PATIENCE_S = 0.5
@@ -202,7 +202,7 @@ class Conversation:
             return f"{self._card(position)}\nPlaying for {goal.words}; the rest of the game is being solved meanwhile."
         advice = self._adviser.advise(position, goal)
         if position.roll is None:
-            figures = ", ".join(figure.in_a_sentence for figure in figures_of(advice[0], goal))
+            figures = ", ".join(figure.in_a_sentence for figure in columns_of(advice[:1], goal))
             return f"{self._card(position)}\nPlaying for {goal.words}: {figures}."
         said = self._strategy.said(position, advice) if self._strategy else None
         return with_strategy(listing(advice, goal, most), said, advice) + self._same_as_scoring(state, advice[0])
