@@ -37,7 +37,7 @@ def test_chances_are_told_apart(chances: list[float]) -> None:
         assert len({len(cell.partition(".")[2]) for cell in column if "e-" not in cell}) <= 1
     for (cell, *_), p in zip(rows, sorted(chances, reverse=True), strict=True):
         assert (cell[0] != "<" and float(cell.strip("<>")) == 0) == (p == 0)
-        assert (re.fullmatch(r"100\.0+", cell) is not None) == (p >= 1 - 1e-12)
+        assert (re.fullmatch(r"100(\.0+)?", cell) is not None) == (p >= 1 - 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,8 @@ def test_chances_are_told_apart(chances: list[float]) -> None:
         (REACH, [1.2e-6, 1e-7, 0.0], [["0.00012"], ["0.00001", "0.00011"], ["0.00000", "0.00012"]]),
         (REACH, [0.5, 0.0499996, 1e-9], [["50.000000"], ["4.999960", "45.00"], ["<0.000001", "50.00"]]),
         (REACH, [1.0, 1 - 1e-9, 0.99], [["100.0000"], [">99.9999", "<0.000001"], ["99.0000", "1.000000"]]),
+        (REACH, [1.0, 1.0, 0.0], [["100"], ["100"], ["0", "100"]]),
+        (parse_goal("quantile:0.5"), [256.0, 254.0], [["256"], ["254", "2"]]),
         (REACH, [0.5, 0.5 - 4e-6, 0.4], [["50.0000"], ["49.9996", "0.0004"], ["40.0000", "10.0000"]]),
         (POWER, [66412.1, 66405.0, 9.0], [["66412.1000"], ["66405.0000", "7.10"], ["9.0000", "66403.10"]]),
         (POWER, [3.0, 2.9968], [["3.00000000"], ["2.99680000", "0.0032"]]),
@@ -54,7 +56,7 @@ def test_chances_are_told_apart(chances: list[float]) -> None:
     ],
 )
 def test_columns(goal: Goal, figures: list[float], cells: list[list[str]]) -> None:
-    """As many decimals as tell what is not 0, at most six for what is small beside the others."""
+    """As many decimals as tell what is not 0, at most six beside large numbers, none if all are whole."""
     assert listed(figures, goal) == cells
 
 
@@ -77,7 +79,7 @@ def test_points_are_under_each_other() -> None:
 def test_what_remains_of_one_may_be_a_rounding_error() -> None:
     """The chance to lose, where all else is certain, is shown as 0."""
     move = Advice(move=Move("move"), cost=0.0, p=1.0, chances=Chances(1.0, 0.0, 2.2e-16))
-    assert listing([move], parse_goal("win")).splitlines()[1] == "move  100.0000 %  100.0000 %  0.0000 %  0.0000 %"
+    assert listing([move], parse_goal("win")).splitlines()[1] == "move  100 %  100 %  0 %   0 %"
 
 
 @pytest.mark.parametrize(("cost", "points", "chance"), [(3.2417, "3.24", "324.17 %"), (0.00042, "0.00042", "0.042 %")])

@@ -148,10 +148,13 @@ def _aligned(numbers: Sequence[float], least: int) -> list[str]:
 
 
 def _decimals(numbers: Iterable[float], least: int) -> int:
-    """How many decimals a column has: enough for two digits of its largest number, and for one of its smallest."""
+    """How many decimals a column has: enough for two digits of its largest number, and for one of its smallest.
+
+    None where all numbers are whole: costs of a quantile, or chances once the goal is reached or out of reach.
+    """
     sizes = [abs(number) for number in numbers if number]
-    if not sizes:
-        return least
+    if all(size % 1 == 0 for size in sizes):
+        return 0
     return max(least, _first_decimal(max(sizes)) + 1, min(_first_decimal(min(sizes)), MOST))
 
 
