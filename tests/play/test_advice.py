@@ -253,7 +253,7 @@ def test_goals(tmp_path: Path) -> None:
     table = computed(SMALL["plain"], tmp_path / "table")
     answers = talk("goal beat 20", "22256", "goal reach 61", known=Adviser(table.rules, table))
     value = table.value(Anchor(table.rules.all_free, 0, False), 21)
-    assert f"Playing for more than 20 points: {100 * value:.6g} % of reaching it" in answers[0]
+    assert f"Playing for more than 20 points: {100 * value:.4f} % of reaching it" in answers[0]
     assert answers[1].splitlines()[0].split() == ["goal", "cost"]
     assert answers[2].splitlines()[0].split() == ["goal", "cost"]
 

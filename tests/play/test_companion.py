@@ -1,6 +1,7 @@
 """The companion at the terminal: keeps, costs, the scorecard, saving and the review."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -27,23 +28,55 @@ def test_only_the_dice_rolled_again() -> None:
     """What was kept lies there still; all five faces are understood as well."""
     talk = companion()
     talk.hear("22256")
-    assert talk.hear("k 222") == "That is the best."
+    assert talk.hear("k222") == "keep 2 2 2: 257.7066 expected. That is the best."
     assert talk.prompt == "turn 1, roll 2, 2 dice> "
     talk.hear("3 6")
     assert talk.state.position.roll == (2, 2, 2, 3, 6)
-    assert talk.hear("keep 2 2") == "That costs 6.11; best was keep 2 2 2. `undo` takes it back."
+    costs = "keep 2 2: 245.9720 expected. That costs 6.11; best was keep 2 2 2. `undo` takes it back."
+    assert talk.hear("keep 2 2") == costs
     talk.hear("11223")
     assert talk.state.position.roll == (1, 1, 2, 2, 3)
     assert talk.hear("k 1").startswith("no roll is left: say where to score the dice")
     talk.hear("undo")
     assert talk.state.kept == (2, 2)
     assert talk.hear("34566").startswith("dice: 2 2 were kept, found 3 4 5 6 6")
-    assert talk.hear("12").startswith("dice: expected 5 faces")
-    assert talk.hear("fh").startswith("no dice are on the table yet")
+    assert talk.hear("12").startswith("dice: expected those rolled, 3 in number, or all 5; found '12'")
+    assert talk.hear("12345").startswith("dice: 2 2 were kept, found 1 2 3 4 5")
+    assert talk.hear("fh").startswith("say first what the other dice show, or `roll` them")
+    assert talk.hear("dist").startswith("say first what the other dice show")
     for _ in range(2):
         talk.hear("undo")
     assert talk.prompt == "turn 1, roll 2, 2 dice> "
-    assert talk.hear("k 3").startswith("no dice are on the table yet")
+    assert talk.hear("k 3").startswith("say first what the other dice show")
+    for _ in range(2):
+        talk.hear("undo")
+    assert talk.hear("k 3").startswith("no dice are on the table yet: say what they show, or `roll` them")
+    assert talk.hear("66").startswith("dice: expected 5 faces from 1 to 6, found '66'")
+
+
+def test_goals_while_dice_are_kept() -> None:
+    """Another goal, an empty line and `undo` tell what these dice are worth; `all` still shows all moves."""
+    talk = companion(LATE)
+    for line in ("11134", "k 111"):
+        talk.hear(line)
+    assert talk.hear("goal").startswith("goal: say which, as in goal reach 250; now it is the highest expected score")
+    kept = talk.hear("goal reach:308")
+    found = re.fullmatch(r"keep 1 1 1: (\d+\.\d{4} %) of reaching it\. That is the best\.", kept)
+    assert found
+    assert talk.hear("") == kept
+    assert talk.hear("all").splitlines()[1].endswith(f" {found[1]}")
+    assert talk.hear("goal mean") == talk.hear("") != kept
+    talk.hear("undo")
+    talk.hear("undo")
+    talk.hear("undo")
+    talk.hear("k 4")
+    before = talk.state
+    answer = talk.hear("goal reach:308")
+    assert answer.startswith("keep 4: ")
+    assert "% of reaching it. That costs " in answer
+    assert " %; best was keep 1 1 1. `undo` takes it back." in answer
+    talk.hear("undo")
+    assert talk.state == before
 
 
 def test_rolling() -> None:
@@ -126,10 +159,12 @@ def test_review_and_distribution() -> None:
     talk = companion(LATE)
     shown = talk.hear("dist").splitlines()
     assert shown[0].split() == ["percentile", "score"]
-    assert "luck" in talk.hear("review")
+    assert talk.hear("review").startswith("review: no turn is over yet")
     talk.hear("12345")
     talk.hear("1")
-    assert "best was keep 1" in talk.hear("review")
+    reviewed = talk.hear("review")
+    assert "luck" in reviewed
+    assert re.search(r"turn 13, 1 2 3 4 5, .*; best was keep 1", reviewed)
     assert "the game is over" in talk.hear("dist")
 
 

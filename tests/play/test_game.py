@@ -221,8 +221,8 @@ def test_moves_as_advice_has_them() -> None:
         (lambda game: game.with_dice("22256", True), "rolls left: expected 0 to 2"),
         (lambda game: game.with_dice("22256").play("keep 2 2", dice="26666"), "dice: 2 2 were kept, found 2 6 6 6 6"),
         (lambda game: game.with_dice("22256").play("keep 6 6"), "keep: expected some of 2 2 2 5 6, found 6 6"),
-        (lambda game: game.with_dice("22256").play("keep 7"), "keep: expected faces from 1 to 6, found '7'"),
-        (lambda game: game.with_dice("22256").play("keep"), "keep: expected faces from 1 to 6, found ''"),
+        (lambda game: game.with_dice("22256").play("keep 7"), "keep: expected faces from 1 to 6, `all` or `nothing`,"),
+        (lambda game: game.with_dice("22256").play("keep"), "6, `all` or `nothing`, found ''"),
         (lambda game: game.with_dice("22256", 0).play("keep 2 2 2"), "keep: no roll is left; say where to score"),
         (lambda game: game.with_dice("22256").play("aces"), "box: aces is used"),
         (lambda game: game.with_dice("22256").play("best"), "box: no box 'best'"),
@@ -384,10 +384,10 @@ def test_shown() -> None:
     assert lines[0] == "goal       the highest expected score"
     assert lines[-6:] == [
         "keep 2 2 2     247.7569",
-        "keep 2 2 2 6   244.5714  -3.19",
-        "keep 2 2 2 5   244.5714  -3.19",
-        "keep all dice  242.5122  -5.24",
-        "keep 2 2       241.0031  -6.75",
+        "keep 2 2 2 6   244.5714  3.19",
+        "keep 2 2 2 5   244.5714  3.19",
+        "keep all dice  242.5122  5.24",
+        "keep 2 2       241.0031  6.75",
         "and 11 more",
     ]
     assert repr(game.advise().best) == "Advice('keep 2 2 2', value=247.757, cost=0)"

@@ -48,7 +48,7 @@ def test_a_game_of_two() -> None:
         assert complaint in talk.hear(wrong)
     after = position(f"{MINE}, chance=27", f"{THEIRS}, bs=30")
     best = adviser.advise(after, WIN)[0]
-    assert f"{100 * (best.p or 0):.6g} % to win" in talk.hear("bs 30")
+    assert f"{100 * (best.p or 0):.4f} % to win" in talk.hear("bs 30")
     assert talk.state.position == after
     assert "The other player is to move" in talk.hear("undo")
     talk.hear("big-straight = 0")
@@ -70,7 +70,7 @@ def test_three_players() -> None:
     assert talk.prompt == "player 2, box> "
     assert "Player 3 is to move" in talk.hear("bs=30")
     last = position(f"{MINE}, chance=29", f"{THEIRS}, bs=30", f"{SECOND}, yacht=0")
-    assert f"{100 * (adviser.advise(last, WIN)[0].p or 0):.6g} % to win" in talk.hear("yacht=0")
+    assert f"{100 * (adviser.advise(last, WIN)[0].p or 0):.4f} % to win" in talk.hear("yacht=0")
     assert talk.state.position == last
     talk.hear("66656")
     assert "Player 2 is to move" in talk.hear("yacht")

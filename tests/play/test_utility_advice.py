@@ -82,7 +82,7 @@ def test_a_table_of_some_utility_is_played_by(tmp_path: Path) -> None:
     store = ["--store", table.path]
     assert json.loads(advise(*store, "--json").stdout)["goal"] == "win:expected"
     assert json.loads(advise(*store, "--json").stdout)["value"] == pytest.approx(start, rel=1e-12)
-    assert f"a tie counted half: {100 * start:.6g} % to win." in advise(*store).stdout
+    assert f"a tie counted half: {100 * start:.4f} % to win." in advise(*store).stdout
     asked = ["--used", "house", "--score-so-far", "5", "--dice", "1,2,2,5,6", "--rolls-left", "1"]
     position = Position(Anchor(0b1011, 0, False), (1, 2, 2, 5, 6), 1, 5)
     small = Adviser(table.rules, table)

@@ -88,8 +88,9 @@ def _turns(one: Review) -> list[str]:
     """A line for each turn: its box, its luck and its losses."""
     cards = one.record.cards
     lines = [f"{'turn':>4}  {'box':16} {'points':>6} {'luck':>9}  {'  '.join(f'{stage:>11}' for stage in STAGES)}"]
-    for number, turn in enumerate(one.record.turns, 1):
-        points = cards[number].score - cards[number - 1].score
+    played = zip(one.record.turns, cards, cards[1:], strict=False)
+    for number, (turn, before, after) in enumerate(played, one.record.first_turn):
+        points = after.score - before.score
         luck = sum(roll.luck for roll in one.rolls if roll.turn == number)
         losses = [sum(d.loss for d in one.decisions if (d.turn, d.stage) == (number, stage)) for stage in range(3)]
         told = "  ".join(f"{loss or 0:>11.4f}" if loss else f"{'':>11}" for loss in losses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import index
 
@@ -43,30 +44,44 @@ def _no_dice(found: object) -> UsageError:
     return UsageError(f"dice: expected {N_DICE} faces from {FACES[0]} to {FACES[-1]}, found {shown(found)}")
 
 
+def listed(dice: Keep) -> str:
+    """Dice as they are shown: `2 2 2`."""
+    return " ".join(map(str, dice))
+
+
 def words_of(keep: Keep) -> str:
     """The advice to keep these dice, in words."""
     if len(keep) == N_DICE:
         return "keep all dice"
-    return f"keep {' '.join(map(str, keep))}" if keep else "roll all dice again"
+    return f"keep {listed(keep)}" if keep else "roll all dice again"
 
 
 def parse_keep(text: str, dice: Keep) -> Keep | None:
-    """The dice that a text says to keep, such as `keep 2 2 2` or `roll all dice again`; None if it says another thing.
+    """The dice that a text says to keep, such as `keep 2 2 2`, `k 222`, `keep all` or `roll all dice again`.
 
-    `dice` are those on the table.
+    `dice` are those on the table; whether these are among them is not checked. None if the text says another thing.
     """
     said = text.strip().lower()
-    if said in {"roll", "roll all", "roll all dice", "roll all dice again", "keep nothing"}:
+    if said in {"roll", "roll all", "roll all dice", "roll all dice again"}:
         return ()
-    verb, _, faces = said.partition(" ")
-    if verb != "keep":
+    found = re.fullmatch(r"(?:keep|k(?=[\s\d]))(?![^\W\d])(.*)", said, re.DOTALL)
+    if not found:
         return None
-    if faces.strip() in {"all", "all dice"}:
+    faces = re.sub(r"[\s,]+", "", found[1])
+    if faces in {"all", "alldice"}:
         return dice
-    found = re.sub(r"[\s,]+", "", faces)
-    if not found or not set(found) <= set(map(str, FACES)):
-        raise UsageError(f"keep: expected faces from {FACES[0]} to {FACES[-1]}, found {shown(faces.strip())}")
-    return tuple(sorted(map(int, found)))
+    if faces == "nothing":
+        return ()
+    if not faces or not set(faces) <= set(map(str, FACES)):
+        expected = f"expected faces from {FACES[0]} to {FACES[-1]}, `all` or `nothing`"
+        raise UsageError(f"keep: {expected}, found {shown(found[1].strip())}")
+    return tuple(sorted(map(int, faces)))
+
+
+def check_kept(keep: Keep, dice: Keep) -> None:
+    """Refuse to keep what is not on the table."""
+    if Counter(keep) - Counter(dice):
+        raise UsageError(f"keep: expected some of {listed(dice)}, found {listed(keep)}")
 
 
 def find_box(text: str, rules: Rules, beside: Sequence[str] = ()) -> int:

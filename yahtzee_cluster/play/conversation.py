@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 import numpy as np
 
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import read_text
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
-from yahtzee_cluster.game.notation import find_box, parse_dice, parse_keep
+from yahtzee_cluster.game.notation import check_kept, find_box, listed, parse_dice, parse_keep
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
-from yahtzee_cluster.output import wrapped, write_file, write_stdout
+from yahtzee_cluster.output import wrapped, write_file
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import Advice
 from yahtzee_cluster.play.card_view import in_columns, paid_in_words
@@ -26,11 +23,13 @@ from yahtzee_cluster.play.consulted import Consulted, Decision, decision_of
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.play.record import Record, Roll, Turn, begun_at, parse_record
 from yahtzee_cluster.play.review import in_figures, review
-from yahtzee_cluster.play.wording import cost_in_words, figures_of, listing, percentiles, with_strategy
+from yahtzee_cluster.play.wording import columns_of, cost_in_words, listing, percentiles, with_strategy
+from yahtzee_cluster.text import shown
 
 SHOWN = 5
 PATIENCE_S = 0.5
 """So long the player waits before a turn until the rest of the game is solved; then it goes on in the background."""
+TO_ROLL = "say first what the other dice show, or `roll` them"
 COSTLIEST = 3
 """Decisions that a review at the prompt names."""
 HELP = """\
@@ -44,7 +43,7 @@ dist             how the final score is distributed from here
 review           how much was luck so far, and what the moves cost
 save FILE        write the game down; `load FILE` goes on with it
 fh=25            in another player's turn: the box that was filled, and its points
-undo             take back the last dice, keep or box
+undo             take back what was said last: dice, a keep, a box, a goal
 quit             leave"""
 
 
@@ -142,8 +141,7 @@ class Conversation:
             if command in self._questions:
                 return self._questions[command](rest)
             states, said = self._after(command, rest, line.strip().lower())
-            if states[-1].kept is None:
-                said += self._advice(states[-1], SHOWN)
+            said += self._advice(states[-1], SHOWN)
         except YahtzeeClusterError as error:
             return f"{error} (`?` lists what can be said)"
         self._states = states
@@ -157,7 +155,9 @@ class Conversation:
         """The first word of a line; empty where the line is the name of a box."""
         said = line.strip().lower()
         names = {category.name.lower() for category in self._adviser.rules.categories}
-        return "" if said in names else said.partition(" ")[0]
+        if said in names:
+            return ""
+        return "k" if re.match(r"k\d", said) else said.partition(" ")[0]
 
     def _after(self, command: str, rest: str, said: str) -> Reply:
         """All states from the first on after a line of input, and the first part of the answer."""
@@ -167,8 +167,8 @@ class Conversation:
             return self._states, ""
         if self.state.other is not None:
             return [*self._states, self._filled(self.state.other, said)], ""
-        has_faces = len(said) > 2 or self.state.kept is not None
-        if said[0].isdigit() and has_faces and not re.search(r"[^\W\d]", said):
+        has_faces = len(said) > 1 or self.state.kept is not None
+        if command and said[0].isdigit() and has_faces and not re.search(r"[^\W\d]", said):
             return [*self._states, self._thrown(said)], ""
         return self._scored(find_box(said, self._adviser.rules))
 
@@ -185,7 +185,7 @@ class Conversation:
             raise UsageError("roll: say first what you keep, as in k 2 2 2")
         dice = self._random.integers(1, len(FACES) + 1, N_DICE - len(self.state.kept or ())).tolist()
         state = self._thrown("".join(map(str, dice)))
-        return [*self._states, state], f"{_listed(state.position.dice or ())}\n"
+        return [*self._states, state], f"{listed(state.position.dice or ())}\n"
 
     def advice(self, most: int | None = SHOWN) -> str:
         """Advice for the current position."""
@@ -193,6 +193,8 @@ class Conversation:
 
     def _advice(self, state: State, most: int | None) -> str:
         position, goal = state.position, state.goal
+        if state.kept is not None and most is not None:
+            return self._of_kept(state, state.kept)
         if state.other is not None:
             return f"{self._name(state.other).capitalize()} is to move: say which box is filled, as in full-house=25."
         if not position.anchor.free:
@@ -202,10 +204,17 @@ class Conversation:
             return f"{self._card(position)}\nPlaying for {goal.words}; the rest of the game is being solved meanwhile."
         advice = self._adviser.advise(position, goal)
         if position.roll is None:
-            figures = ", ".join(figure.in_a_sentence for figure in figures_of(advice[0], goal))
+            figures = ", ".join(figure.in_a_sentence for figure in columns_of(advice[:1], goal))
             return f"{self._card(position)}\nPlaying for {goal.words}: {figures}."
         said = self._strategy.said(position, advice) if self._strategy else None
         return with_strategy(listing(advice, goal, most), said, advice) + self._same_as_scoring(state, advice[0])
+
+    def _of_kept(self, state: State, kept: Keep) -> str:
+        """What it is worth that these dice were kept, and what that costs."""
+        advice = self._adviser.advise(state.position, state.goal)
+        made = next(one for one in advice if decision_of(one.move) == kept)
+        figures = ", ".join(figure.in_a_sentence for figure in columns_of([made], state.goal))
+        return f"{made.move.words}: {figures}. {self._cost(state, kept) or 'That is the best.'}"
 
     def _same_as_scoring(self, state: State, best: Advice) -> str:
         """That to keep all dice is to score them at once, where that is best."""
@@ -221,6 +230,8 @@ class Conversation:
         return ["", *in_columns(state.record.cards[-1]), "", self._review(state)]
 
     def _goal(self, said: str) -> Goal:
+        if not said:
+            raise UsageError(f"goal: say which, as in goal reach 250; now it is {self.state.goal.words}")
         if said != "table":
             return goal_said(said)
         if self._adviser.goal == MEAN:
@@ -243,6 +254,8 @@ class Conversation:
         state = self.state
         if not state.position.anchor.free:
             raise UsageError("the game is over")
+        if state.kept is not None:
+            raise UsageError(TO_ROLL)
         found = self._adviser.answer(state.position, state.goal, with_distribution=True).distribution
         assert found
         return "\n".join(percentiles(found.to_dict()["percentiles"]))
@@ -251,6 +264,8 @@ class Conversation:
         """Luck and loss so far, and the costliest decisions."""
         if state.record is None or state.position.others:
             raise UsageError("review: only of a game whose boxes are all known, and without other players")
+        if not state.record.turns:
+            raise UsageError("review: no turn is over yet")
         found = review(state.record, self._adviser, state.goal)
         figures = {name: value for name, value in found.figures.items() if name not in {"start", "result"}}
         return "\n".join([*in_figures(figures), *(decision.words for decision in found.costliest[:COSTLIEST])])
@@ -302,54 +317,60 @@ class Conversation:
         if position.rolls_left == 0:
             raise UsageError("that was the last roll: say where to score it")
         faces = re.sub(r"[\s,]+", "", text)
-        if kept is not None and len(faces) == N_DICE - len(kept):
+        if kept is not None and len(faces) < N_DICE:
+            if len(faces) != N_DICE - len(kept):
+                rolled = f"those rolled, {N_DICE - len(kept)} in number"
+                raise UsageError(f"dice: expected {rolled}, or all {N_DICE}; found {shown(text)}")
             faces += "".join(map(str, kept))
         roll = parse_dice(faces if kept is not None else text)
         if kept is not None and Counter(kept) - Counter(roll):
-            raise UsageError(f"dice: {_listed(kept)} were kept, found {_listed(roll)}")
+            raise UsageError(f"dice: {listed(kept)} were kept, found {listed(roll)}")
         rolls = (*state.rolls, Roll(position.dice, kept)) if position.dice else ()
         after = replace(position, roll=roll, rolls_left=position.rolls_left - 1)
         return replace(state, position=after, rolls=rolls, kept=None)
 
+    def _on_the_table(self) -> Keep:
+        """The dice, if all five lie there."""
+        if self.state.kept is not None:
+            raise UsageError(TO_ROLL)
+        if self.state.position.dice is None:
+            raise UsageError("no dice are on the table yet: say what they show, or `roll` them")
+        return self.state.position.dice
+
     def _keep(self, said: str) -> Reply:
         """The states after a keep, and what it costs."""
-        state, position = self.state, self.state.position
-        if position.dice is None or state.kept is not None:
-            raise UsageError("no dice are on the table yet")
+        state, position, dice = self.state, self.state.position, self._on_the_table()
         if position.rolls_left == 0:
             raise UsageError("no roll is left: say where to score the dice")
-        keep = parse_keep(f"keep {said}", position.dice)
-        if keep is None or Counter(keep) - Counter(position.dice):
-            raise UsageError(f"keep: expected some of {_listed(position.dice)}")
-        cost = self._cost(keep)
+        keep = parse_keep(f"keep {said}", dice) or ()
+        check_kept(keep, dice)
         if len(keep) < N_DICE:
-            return [*self._states, replace(state, kept=keep)], cost or "That is the best."
+            return [*self._states, replace(state, kept=keep)], ""
+        cost = self._cost(state, keep)
         after = replace(position, rolls_left=position.rolls_left - 1)
-        rolls = (*state.rolls, Roll(position.dice, keep))
+        rolls = (*state.rolls, Roll(dice, keep))
         return [*self._states, replace(state, position=after, rolls=rolls)], f"{cost}\n" * bool(cost)
 
     def _scored(self, category: int) -> Reply:
-        state, position = self.state, self.state.position
-        if position.dice is None or state.kept is not None:
-            raise UsageError("no dice are on the table yet")
+        state, position, dice = self.state, self.state.position, self._on_the_table()
         name = self._adviser.rules.categories[category].name
-        after, points = self._adviser.score(position.anchor, position.dice, category)
+        after, points = self._adviser.score(position.anchor, dice, category)
         record, told = state.record, f"{name}: {points} points"
         if record is not None:
             rolls = [*state.rolls]
-            while rolls and rolls[-1].kept == position.dice:  # to keep all dice and then score is to score at once
+            while rolls and rolls[-1].kept == dice:  # to keep all dice and then score is to score at once
                 rolls.pop()
-            record = record.with_turn(Turn((*rolls, Roll(position.dice)), category))
+            record = record.with_turn(Turn((*rolls, Roll(dice)), category))
             before, latest = record.cards[-2:]
             told = paid_in_words(before, latest, category)
         card = record.cards[-1] if record else None
         then = Position(after, score=position.score + points, card=card, others=position.others)
-        told = " ".join(filter(None, [f"{told}.", self._cost(name)]))
+        told = " ".join(filter(None, [f"{told}.", self._cost(state, name)]))
         return [*self._states, State(then, state.goal, record=record).followed(0)], f"{told}\n"
 
-    def _cost(self, decision: Decision) -> str:
+    def _cost(self, state: State, decision: Decision) -> str:
         """What a move costs, if it is not the best; with the best one, and how to take it back."""
-        position, goal = self.state.position, self.state.goal
+        position, goal = state.position, state.goal
         advice = now = self._adviser.advise(position, goal)
         if isinstance(decision, str) and position.rolls_left:  # to score at once gives up the rolls that are left
             now = self._adviser.advise(replace(position, rolls_left=0), goal)
@@ -360,10 +381,6 @@ class Conversation:
         return f"That costs {cost}; best was {best.move.words}. `undo` takes it back."
 
 
-def _listed(dice: Keep) -> str:
-    return " ".join(map(str, dice))
-
-
 def goal_said(text: str) -> Goal:
     """Parse a goal as it is typed: `beat 250`, `reach 250`, or as `parse_goal` reads it."""
     match text.split():
@@ -372,24 +389,3 @@ def goal_said(text: str) -> Goal:
         case ["reach", number]:
             return parse_goal(f"reach:{number}")
     return parse_goal(text)
-
-
-def talk(conversation: Conversation) -> str:
-    """Hold a conversation until the player leaves or the game is over; return the last line to print."""
-    if sys.stdin.isatty():
-        with suppress(ImportError):
-            import_module("readline")  # lets the player edit what is typed
-    write_stdout(conversation.advice())
-    while True:
-        try:
-            line = input(conversation.prompt if sys.stdin.isatty() else "")
-        except (EOFError, KeyboardInterrupt) as end:
-            if sys.stdin.isatty():
-                write_stdout("")  # after the prompt
-            if isinstance(end, KeyboardInterrupt):
-                raise
-            break
-        if conversation.leaves(line):
-            break
-        write_stdout(conversation.hear(line))
-    return f"{conversation.state.position.score} points."

@@ -14,7 +14,7 @@ import numpy as np
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import is_integer
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
-from yahtzee_cluster.game.notation import find_box, five_dice, names_of, parse_dice, parse_keep
+from yahtzee_cluster.game.notation import check_kept, find_box, five_dice, listed, names_of, parse_dice, parse_keep
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard, parse_scorecard
@@ -112,7 +112,7 @@ class Game:
 
     @property
     def _dice_in_words(self) -> str:
-        dice = _listed(self.dice)
+        dice = listed(self.dice)
         if self.is_to_roll:
             dice = f"{f'{dice} kept, ' * bool(dice)}{N_DICE - len(self.dice)} to roll"
         return f"{dice}, {self.rolls_left or 'no'} roll{'s' * (self.rolls_left != 1)} left"
@@ -210,7 +210,7 @@ class Game:
         self._check_not_over()
         found = parse_dice(dice) if isinstance(dice, str) else five_dice(dice)
         if self.is_to_roll and Counter(self.dice) - Counter(found):
-            raise UsageError(f"dice: {_listed(self.dice)} were kept, found {_listed(found)}")
+            raise UsageError(f"dice: {listed(self.dice)} were kept, found {listed(found)}")
         left = self.rolls_left - self.is_to_roll if rolls_left is None else rolls_left
         Position.of(self.card, found, left)  # refuses what there is not
         return replace(self, dice=found, rolls_left=left)
@@ -278,8 +278,7 @@ class Game:
         self._check_on_the_table()
         if not self.rolls_left:
             raise UsageError("keep: no roll is left; say where to score the dice")
-        if Counter(keep) - Counter(self.dice):
-            raise UsageError(f"keep: expected some of {_listed(self.dice)}, found {_listed(keep)}")
+        check_kept(keep, self.dice)
         return replace(self, dice=tuple(sorted(keep)), rolls_left=self.rolls_left - (len(keep) == N_DICE))
 
     def _scored(self, category: str, points: int | None) -> Game:
@@ -335,10 +334,6 @@ def new_game(
         rules = load_rules(str(rules))
     adviser = Adviser(rules, table, threads=threads, limit_bytes=limit_bytes, limit_s=limit_s)
     return Game(adviser, Scorecard.of(adviser.rules, {}))
-
-
-def _listed(dice: Keep) -> str:
-    return " ".join(map(str, dice))
 
 
 def _in_words(other: Standing) -> str:

@@ -88,10 +88,15 @@ class Record:
         return parse_scorecard(dict(self.headers).get("card", ""), self.rules)
 
     @property
+    def first_turn(self) -> int:
+        """Which turn of the game is the first of the record."""
+        return 1 + sum(points is not None for points in self.begun.points)
+
+    @property
     def cards(self) -> list[Scorecard]:
         """The scorecard before each turn, and after the last one. A turn that the rules do not allow is refused."""
         cards = [self.begun]
-        for number, turn in enumerate(self.turns, 1):
+        for number, turn in enumerate(self.turns, self.first_turn):
             try:
                 cards.append(_after(cards[-1], turn))
             except UsageError as error:

@@ -18,6 +18,7 @@ from typing import Any
 
 from yahtzee_cluster.analysis.comparison import STAGES
 from yahtzee_cluster.game.dice import Keep
+from yahtzee_cluster.game.notation import listed
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard
 from yahtzee_cluster.objectives.expected import solve_expected
@@ -52,7 +53,7 @@ class Decided:
     def words(self) -> str:
         """The decision in a line."""
         left = self.position.rolls_left
-        dice = " ".join(map(str, self.position.dice or ()))
+        dice = listed(self.position.dice or ())
         rolls = f"{left or 'no'} roll{'s' * (left != 1)} left"
         return f"{self.loss:>9.4f}  turn {self.turn}, {dice}, {rolls}: {self.made.words}; best was {self.best.words}"
 
@@ -143,7 +144,8 @@ class Review:
         """The loss in the turns that filled each box."""
         boxes = [self.record.rules.categories[turn.box].name for turn in self.record.turns]
         return {
-            box: sum(one.loss for one in self.decisions if one.turn == number) for number, box in enumerate(boxes, 1)
+            box: sum(one.loss for one in self.decisions if one.turn == number)
+            for number, box in enumerate(boxes, self.record.first_turn)
         }
 
     @property
@@ -195,9 +197,11 @@ def review(record: Record, adviser: Adviser, goal: Goal) -> Review:
     cards = record.cards
     start = adviser.answer(Position.of(cards[0]), goal).value
     account = _Account(adviser, goal, start)
-    for number, (turn, card) in enumerate(zip(record.turns, cards, strict=False), 1):
-        account.turn(number, turn, card)
-        account.arrive(cards[number])
+    for number, (turn, before, after) in enumerate(
+        zip(record.turns, cards, cards[1:], strict=False), record.first_turn
+    ):
+        account.turn(number, turn, before)
+        account.arrive(after)
     return Review(record, goal, start, account.value, tuple(account.rolls), tuple(account.decisions), account.unknown)
 
 
