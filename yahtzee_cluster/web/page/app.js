@@ -4,10 +4,11 @@ import { h, replace, tellProblem } from "./dom.js";
 import * as compare from "./compare.js";
 import * as explore from "./explore.js";
 import * as play from "./play.js";
+import * as practise from "./practise.js";
 import * as review from "./review.js";
 import { load } from "./settings.js";
 
-const VIEWS = { play, review, explore, compare };
+const VIEWS = { play, review, practise, explore, compare };
 const view = document.getElementById("view");
 let shown = null;
 

@@ -37,7 +37,7 @@ async function draw() {
     entry("games", "Games", { value: games, inputmode: "numeric", size: 8, onchange: (event) => (chosen.games = event.target.value.trim()) }),
     entry("seed", "Seed of the dice", { value: seed, inputmode: "numeric", size: 8, onchange: (event) => (chosen.seed = event.target.value.trim()) }),
     h("div", { class: "buttons" }, h("button", { type: "button", id: "do-compare", class: "main", onclick: play }, "Play the games"),
-      h("a", { class: "button", href: "#play", onclick: () => sessionStorage.setItem("coach.watch", JSON.stringify(chosen)) }, "Watch one game")));
+      h("a", { class: "button", href: `#play?${new URLSearchParams({ rules, seats: chosen.names })}` }, "Watch one game")));
 }
 
 async function play() {

@@ -34,8 +34,12 @@ let judged = 0;
 let curveAsked = null;
 let isPaused = false;
 
-/** Build the view, with the match that was played last, or a new one. */
-export async function show(view) {
+/** Build the view, with the match that was played last, or a new one; of certain players, if the address names them. */
+export async function show(view, parameters) {
+  if (parameters.has("seats")) {
+    await begin(parameters.get("rules"), parameters.get("seats").split(","), "mean");
+    history.replaceState(null, "", "#play");
+  }
   match ??= stored("match", null);
   try {
     game = await gameOf(match.rules);
@@ -388,7 +392,7 @@ function drawEnd() {
     : `${winners.map((seat) => nameOf(match, seat)).join(" and ")} ${winners.length > 1 ? "tie" : "won"} with ${best} points.`;
   keepHere(match);
   const links = match.seats.map((_, seat) => h("a", { class: "button", href: `#review?seat=${seat}` },
-    match.seats.length > 1 ? `Review the game of ${nameOf(match, seat)}` : "Review this game"));
+    match.seats.length > 1 ? `Review: ${nameOf(match, seat)}` : "Review this game"));
   replace(parts.advice, h("h2", {}, upper(words)), h("p", { class: "buttons" }, links,
     h("button", { type: "button", id: "again", class: "main", onclick: () => restart(match.rules, match.seats, match.goal) }, "New game")));
   announce(words);

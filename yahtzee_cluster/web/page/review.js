@@ -15,7 +15,7 @@ let parts = {};
 export async function show(view, parameters) {
   parts = { source: h("div", { class: "fields" }), result: h("div", { "aria-live": "polite" }) };
   replace(view, h("h1", {}, "Review a game"),
-    h("section", { class: "panel", "aria-label": "The game to review" }, parts.source), parts.result);
+    (parts.fold = h("details", { class: "panel", open: true }, h("summary", {}, "The game to review"), parts.source)), parts.result);
   const match = stored("match", null);
   if (parameters.has("seat") && match) {
     const seat = Number(parameters.get("seat"));
@@ -75,6 +75,7 @@ async function draw() {
   replace(parts.result, progress);
   try {
     const found = await ask("review", { rules, goal, record }, { onProgress: (share) => (progress.value = share) });
+    parts.fold.open = false;
     replace(parts.result, summary(found), graph(found), costliest(found), turns(found));
   } catch (error) {
     replace(parts.result);
@@ -93,12 +94,12 @@ function summary(found) {
     ["without luck", asValue(goal, found.luck_adjusted), "the result with average dice"],
   ];
   const { below, above } = found.level;
-  const level = [below && `${below} loses less on average`, above && `${above} loses more`].filter(Boolean).join(", ");
+  const level = below && above ? `about as strong as a player between ${below} and ${above}` : below ? `weaker than ${below}` : above ? `stronger than ${above}` : "";
   const choices = found.decisions.filter((one) => !one.forced);
   const rate = found.loss_per_choice === null ? "" : `${asCost(goal, found.loss_per_choice)} for each of ${choices.length} decisions that were not forced`;
   return h("section", { class: "panel", "aria-label": "Summary" }, h("dl", { class: "figures" }, figures.map(([name, value, words]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, h("strong", { id: `figure-${name.replaceAll(" ", "-")}` }, value), h("small", {}, words))))),
-  h("p", {}, [rate && `Loss: ${rate}. `, level && `As strong as a player between: ${level}.`]),
+  h("p", {}, [rate && `Loss: ${rate}. `, level && `In this game you were ${level}.`]),
   h("p", {}, "By kind: ", Object.entries(found.by_kind).map(([kind, loss]) => `${kind} ${asCost(goal, loss)}`).join(", "), "."));
 }
 

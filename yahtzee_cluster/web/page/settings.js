@@ -24,6 +24,11 @@ export function saves() {
   return facts.saves;
 }
 
+/** How many seconds a position rests after the first right answer in a row, after the second, and so on. */
+export function intervals() {
+  return facts.intervals;
+}
+
 /** The strategies that can play a game, as values and words. */
 export function strategiesFor(game) {
   return facts.strategies
