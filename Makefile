@@ -16,7 +16,7 @@ PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/game/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
-.PHONY: help setup run slurm quick test check lint types docs checked-kernels bench balance simplicity wheels torture nfs format clean
+.PHONY: help setup run play slurm browser quick test check lint types docs checked-kernels bench balance simplicity wheels torture nfs format clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
@@ -33,12 +33,19 @@ run: setup ## run the main job on 16 ranks, RANKS=… on another number (half a 
 slurm: ## unpack Debian's Slurm into .slurm, for the tests; needs no root
 	@tools/slurm-here.sh
 
+browser: ## unpack Debian's Chromium into .browser, for the tests of the page; needs no root
+	@tools/browser-here.sh
+
+play: setup ## play in the browser: sets everything up, and opens the page
+	@$(BIN)/yahtzee-cluster web
+
 quick: setup ## run the tests of the engine, the game, the kernels and the objectives that start no program (a minute)
 	@$(BIN)/python -m pytest -n 2 -q -m "not witness and not whole and not program" \
 		tests/engine tests/game tests/kernels tests/objectives tests/test_layout.py
 
 test: setup ## run all tests, three at a time, because some wait for clocks (13 to 18 minutes, 3 GB of temporary files), with a real Slurm where there can be one
 	@tools/slurm-here.sh || true
+	@tools/browser-here.sh || true
 	@$(BIN)/python -m pytest -n 3
 
 check: ## run what CI runs: linters, types, checked kernels, tests (18 to 24 minutes)
@@ -85,5 +92,5 @@ format: setup ## put the Python sources into their standard form
 	@$(BIN)/ruff format .
 
 clean: ## remove everything that was built, .venv included
-	rm -rf .venv .slurm .vm build dist *.egg-info kernels/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .slurm .browser .vm build dist *.egg-info kernels/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

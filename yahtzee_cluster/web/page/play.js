@@ -15,6 +15,7 @@ const KEYS = [["1 … 5", "keep a die, or roll it again"], ["r", "roll"], ["h", 
   ["/", "type dice, a keep or a box: 22256, k 222, fh"]];
 const MOST_MOVES = 6;
 const MOST_KEPT = 50;
+const MOST_ANSWERS = 400;
 
 let past = [];
 let future = [];
@@ -170,15 +171,24 @@ function roll(faces = null) {
     tellProblem(`These dice were kept: ${listed(m.kept(match))}.`);
     return;
   }
-  if (match.dice) judge(match, (move) => move.keep && String(move.keep) === String(m.kept(match)));
+  const keep = match.dice && String(m.kept(match));
+  if (match.dice) judge(match, (move) => move.keep && String(move.keep) === keep);
   else verdict = null;
   change(next);
 }
 
-function score(row) {
-  if (!m.isMine(match) || !match.dice) return;
-  judge({ ...match, held: [0, 1, 2, 3, 4], rollsLeft: 0 }, (move) => move.category === row.name, match);
-  change(m.scored(match, row, cards[match.mover].extra_name));
+async function score(name) {
+  const from = match;
+  if (!m.isMine(from) || !from.dice) return;
+  const card = (await cardsFor(from))[from.mover];
+  const row = card.rows.find((one) => one.name === name);
+  if (from !== match) return;
+  if (!row.would) {
+    tellProblem(`${name} is not open to these dice.`);
+    return;
+  }
+  judge({ ...from, held: [0, 1, 2, 3, 4], rollsLeft: 0 }, (move) => move.category === name, from);
+  await change(m.scored(from, row, card.extra_name));
 }
 
 async function holdBest() {
@@ -216,27 +226,37 @@ function hold(said) {
 
 function scoreNamed(said) {
   const name = m.boxNamed(said, game.boxes);
-  const row = cards[match.mover]?.rows.find((one) => one.name === name);
   if (!name) tellProblem(`Not understood: ${said}. Type five dice, k 2 2 2, or a box such as ${game.boxes.at(-1).name}.`);
   else if (!match.dice) tellProblem("No dice are on the table yet.");
-  else if (!row?.would) tellProblem(`${name} is not open to these dice.`);
-  else score(row);
-  return Boolean(match.dice && row?.would);
+  else score(name);
+  return Boolean(name && match.dice);
 }
 
 // -------------------------------------------------------------------------------------------------------- advice
 
-/** The answer to a position, asked once; `changed` has what to ask otherwise. */
-function adviceFor(one, changed = {}) {
-  const question = { ...m.positionOf(one), ...changed };
-  const key = JSON.stringify(question);
+/** The answer to a question, which is asked once. */
+function remembered(kind, question, options) {
+  const key = kind + JSON.stringify(question);
   if (!answers.has(key)) {
-    if (answers.size > 200) answers.delete(answers.keys().next().value);
-    const found = ask("advise", question, { onProgress: (share) => (advised === key ? drawWaiting(share) : null) });
+    if (answers.size > MOST_ANSWERS) answers.delete(answers.keys().next().value);
+    const found = ask(kind, question, options);
     found.catch(() => answers.delete(key));
     answers.set(key, found);
   }
   return answers.get(key);
+}
+
+/** The advice for a match; `changed` has what to ask otherwise. */
+function adviceFor(one, changed = {}) {
+  const onProgress = (share) => (advised === one ? drawWaiting(share) : null);
+  return remembered("advise", { ...m.positionOf(one), ...changed }, { onProgress });
+}
+
+/** The scorecards of all players, with what the dice would bring for the one to move. */
+function cardsFor(one) {
+  return Promise.all(one.cards.map((card, seat) => remembered("card", {
+    rules: one.rules, card, ...(seat === one.mover && one.dice ? { dice: m.sorted(one.dice), rolls_left: one.rollsLeft } : {}),
+  })));
 }
 
 /** Say what a move cost, once that is known. A box taken early is judged against what `before` offers. */
@@ -271,9 +291,7 @@ async function draw() {
   drawDice(null);
   drawVerdict();
   try {
-    const found = await Promise.all(shown.cards.map((card, seat) => ask("card", {
-      rules: shown.rules, card, ...(seat === shown.mover && shown.dice ? { dice: m.sorted(shown.dice), rolls_left: shown.rollsLeft } : {}),
-    })));
+    const found = await cardsFor(shown);
     if (now !== drawn) return;
     cards = found;
     drawCard(null);
@@ -303,7 +321,7 @@ async function advise(now) {
 }
 
 async function drawAdvice(now) {
-  advised = JSON.stringify(m.positionOf(match));
+  advised = match;
   if (match.goal !== "mean") drawWaiting(0);
   const answer = await adviceFor(match);
   if (now !== drawn) return;
@@ -326,7 +344,7 @@ async function drawAdvice(now) {
 
 function take(move) {
   if (move.keep) change(m.holding(match, move.keep), { isMove: false });
-  else score(cards[match.mover].rows.find((row) => row.name === move.category));
+  else score(move.category);
 }
 
 function drawWaiting(share) {
@@ -365,7 +383,7 @@ function drawStatus() {
 }
 
 function drawCard(costs) {
-  const open = m.isMine(match) && match.dice ? { seat: match.mover, onScore: score, costs, goal: match.goal } : null;
+  const open = m.isMine(match) && match.dice ? { seat: match.mover, onScore: (row) => score(row.name), costs, goal: match.goal } : null;
   const names = match.seats.map((_, seat) => nameOf(match, seat));
   replace(parts.card, h("div", { class: "scrolling", tabindex: names.length > 3 ? 0 : null }, scorecard(cards, names, open)),
     h("p", { class: "buttons for-screens" }, h("button", { type: "button", id: "print", onclick: () => print() }, "Print the scorecard")));
@@ -508,9 +526,9 @@ async function playBySelf(now) {
   const words = name === "best" ? answer.moves[0].words : answer.strategy.words;
   const move = answer.moves.find((one) => one.words === words);
   if (move.category) {
-    const row = cards[match.mover].rows.find((one) => one.name === move.category);
     announce(`${nameOf(match, match.mover)}: ${move.words}`);
-    await change(m.scored(match, row, cards[match.mover].extra_name));
+    const card = (await cardsFor(match))[match.mover];
+    if (now === drawn) await change(m.scored(match, card.rows.find((one) => one.name === move.category), card.extra_name));
   } else if (move.keep.length === m.DICE) {
     await change({ ...match, rollsLeft: 0 });
   } else {
