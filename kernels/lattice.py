@@ -111,11 +111,13 @@ def over_blocks(name: str, starts: list[list[int]], body: Callable[..., Iterator
         return
     yield f"for (int i = 0; i < {len(starts)}; i++) {{"
     yield f"    const uint16_t *start = {name}[i];"
+    lines = [*body(*map(in_loop, range(criteria)))]
     for criterion in range(criteria):
-        yield f"    vec *p{criterion} = v{criterion} + start[0];"
-        for n in range(len(starts[0]) - 1):
-            yield f"    vec *q{criterion}_{n} = v{criterion} + start[{n + 1}];"
-    for line in body(*map(in_loop, range(criteria))):
+        pointers = [f"p{criterion}", *(f"q{criterion}_{n}" for n in range(len(starts[0]) - 1))]
+        for n, pointer in enumerate(pointers):
+            if any(f"{pointer}[" in line for line in lines):  # compilers complain about others
+                yield f"    vec *{pointer} = v{criterion} + start[{n}];"
+    for line in lines:
         yield f"    {line}"
     yield "}"
 

@@ -367,7 +367,7 @@ def test_names_of_all_kinds() -> None:
     rules = Rules("odd", (*boxes, Category("five", 50, groups=(5,))), extra_bonus=10, yahtzee="five")
     card = Scorecard(rules, (*range(5, 15), 50), 2)
     assert card.text == (
-        'bonus=5,"two, three=6","a ""b""=7",x=1=8,x-1=9,x1=10, blank=11,blank=12,+=13,-=14,five=50,extra-bonus=20'
+        'bonus=5,"two, three=6","a ""b""=7",x=1=8,x-1=9,x1=10," blank=11",blank=12,+=13,-=14,five=50,extra-bonus=20'
     )
     assert parse_scorecard(card.text, rules) == Scorecard.of(rules, card.as_dict()) == card
     assert card.score == sum(range(5, 15)) + 50 + 20

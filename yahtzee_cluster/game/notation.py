@@ -84,6 +84,18 @@ def check_kept(keep: Keep, dice: Keep) -> None:
         raise UsageError(f"keep: expected some of {listed(dice)}, found {listed(keep)}")
 
 
+def quoted(text: str, special: str) -> str:
+    """The text; in double quotes, as in a CSV file, if it has special characters or a blank at one of its ends."""
+    if text == text.strip() and not {*text} & {*special, '"'}:
+        return text
+    return '"{}"'.format(text.replace('"', '""'))
+
+
+def unquoted(text: str) -> str:
+    """What a text says that may stand in double quotes."""
+    return text[1:-1].replace('""', '"') if re.fullmatch(r'"(?:[^"]|"")*"', text) else text
+
+
 def find_box(text: str, rules: Rules, beside: Sequence[str] = ()) -> int:
     """The category named by its name, the beginning of its name, its initials (`fh`, `3k`), or its face (`6`).
 

@@ -9,7 +9,6 @@ A scorecard is always that of a whole game, also where the rules are those of th
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,7 +18,7 @@ from typing import Any
 from yahtzee_cluster.errors import UsageError
 from yahtzee_cluster.fields import MAX_COUNT, MAX_TEXT, is_integer, whole_number
 from yahtzee_cluster.game.dice import N_DICE
-from yahtzee_cluster.game.notation import find_box, five_dice, plain
+from yahtzee_cluster.game.notation import find_box, five_dice, plain, quoted
 from yahtzee_cluster.game.possible_scores import boxes_with_bonus, possible_points
 from yahtzee_cluster.game.rest import to_rest
 from yahtzee_cluster.game.rules import Anchor, Play, Rules
@@ -94,9 +93,7 @@ class Scorecard:
     @property
     def text(self) -> str:
         """The scorecard in the form that `parse_scorecard` reads."""
-        line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow(f"{name}={points}" for name, points in self.as_dict().items())
-        return line.getvalue()
+        return ",".join(quoted(f"{name}={points}", ",#") for name, points in self.as_dict().items())
 
     def play(self, category: int, roll: Sequence[int]) -> Scorecard:
         """The scorecard after five dice are scored in a box; a play that the rules do not allow is refused."""

@@ -9,7 +9,10 @@ A line is a turn: the rolls with commas between them, each followed by what was 
     chance=22                             # only the points are known; 22+100 with an extra bonus
 
 Above the turns may stand lines such as `rules: yahtzee`, `goal: reach:250`, and `card: aces=3` if the game had begun.
-What follows `#` is a remark.
+What follows `#` is a remark. A box whose name has commas or the like stands in double quotes, as on a scorecard:
+
+    22256 keep 222, 22266 "odds, or evens"
+    "odds, or evens=13"
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from typing import Any
 from yahtzee_cluster.errors import FileError, UsageError
 from yahtzee_cluster.fields import MAX_COUNT, Fields, is_integer, is_text
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
-from yahtzee_cluster.game.notation import find_box, five_dice, parse_dice
+from yahtzee_cluster.game.notation import check_kept, find_box, five_dice, parse_dice, parse_keep, quoted, unquoted
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard, parse_scorecard
@@ -34,11 +37,15 @@ from yahtzee_cluster.text import shown
 MOST_ROLLS = 3
 UNKNOWN = "..."
 """Stands for rolls that are not known."""
-ALL, NOTHING = "all", "nothing"
 HEADERS = "rules", "card", "goal", "player", "date"
+CARD = "card"
+"""The header whose text has quotes of its own."""
+SPECIAL = ",=#:.)"
+"""What stands between the parts of a line, and behind the number of a turn."""
+REMARK = re.compile(r'("[^"]*")|#.*')
+"""What stands in quotes, where no remark begins, or a remark."""
 ROLL = re.compile(r"([1-6](?:\s*[1-6]){4})(?:\s+(.*))?", re.DOTALL)
 POINTS = re.compile(r"(.*?)=\s*(\d{1,6})(?:\s*\+\s*(\d{1,6}))?", re.DOTALL)
-KEEP = re.compile(r"k(?:eep)?\s+(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,8 @@ class Record:
     @property
     def text(self) -> str:
         """The record in the form that `parse_record` reads."""
-        headers = [f"rules: {self.rules.name}", *(f"{name}: {said}" for name, said in self.headers)]
+        said = [("rules", self.rules.name), *self.headers]
+        headers = [f"{name}: {words if name == CARD else quoted(words, '#')}" for name, words in said]
         return "\n".join([*headers, "", *(self._line(turn) for turn in self.turns), ""])
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,9 +138,10 @@ class Record:
     def _line(self, turn: Turn) -> str:
         box = self.rules.categories[turn.box].name
         if not turn.rolls:
-            return f"{box}={turn.points}{f'+{self.rules.extra_bonus}' * turn.with_extra}"
+            points = f"={turn.points}{f'+{self.rules.extra_bonus}' * turn.with_extra}"
+            return f"{box}{points}" if box == quoted(box, SPECIAL) else quoted(f"{box}{points}", SPECIAL)
         rolls = [f"{_digits(roll.dice)}{_kept_in_words(roll.kept)}" for roll in turn.rolls[:-1]]
-        line = ", ".join([*rolls, f"{_digits(turn.rolls[-1].dice)} {box}"])
+        line = ", ".join([*rolls, f"{_digits(turn.rolls[-1].dice)} {quoted(box, SPECIAL)}"])
         return line if turn.is_whole else f"{UNKNOWN} {line}"
 
 
@@ -160,14 +169,15 @@ def parse_record(
     22256 keep 222, 22235 keep 222, 22266 full-house
     <BLANKLINE>
     """
-    lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, REMARK.sub(r"\1", line).strip()) for number, line in enumerate(text.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line]
     headers: dict[str, str] = {}
     while lines and (found := re.fullmatch(rf"({'|'.join(HEADERS)})\s*:\s*(.*)", lines[0][1])):
         number = lines.pop(0)[0]
-        if found[1] in headers or not found[2] or not is_text(found[2]):
-            raise FileError(source, f"line {number}: expected {found[1]} once, with a text on one line")
-        headers[found[1]] = found[2]
+        name, said = found[1], found[2] if found[1] == CARD else unquoted(found[2])
+        if name in headers or not said or not (name == CARD or is_text(said)):
+            raise FileError(source, f"line {number}: expected {name} once, with a text on one line")
+        headers[name] = said
     named = headers.pop("rules", None)
     if rules is None or named not in {None, rules.name}:
         rules = find(named or "yahtzee")
@@ -246,11 +256,13 @@ def _turn(line: str, rules: Rules) -> Turn:
     line = re.sub(r"^\d{1,2}\s*[.:)]\s*", "", line)  # the number of the turn
     is_whole = not line.startswith(UNKNOWN)
     line = line.removeprefix(UNKNOWN).strip()
-    if found := POINTS.fullmatch(line):
+    if found := POINTS.fullmatch(unquoted(line)):
         if found[3] and int(found[3]) != rules.extra_bonus:
             raise UsageError(f"expected an extra bonus of {rules.extra_bonus}, found {found[3]}")
         return Turn((), find_box(found[1], rules), int(found[2]), bool(found[3]), is_whole=False)
-    parts = [part.strip() for part in line.split(",")]
+    rolled, quote, box = line.partition('"')
+    parts = [part.strip() for part in rolled.split(",")]
+    parts[-1] = f"{parts[-1]} {quote}{box}".rstrip()  # what is quoted is the box, commas or not
     if len(parts) > MOST_ROLLS:
         raise UsageError(f"expected at most {MOST_ROLLS} rolls, found {len(parts)}")
     said = [_roll(part) for part in parts]
@@ -258,7 +270,7 @@ def _turn(line: str, rules: Rules) -> Turn:
         raise UsageError(f"expected a box after the last roll, found {shown(line)}")
     rolls = [*(Roll(dice, _kept(words, dice)) for dice, words in said[:-1]), Roll(said[-1][0])]
     _check_kept(rolls)
-    return Turn(tuple(rolls), find_box(str(said[-1][1]), rules), is_whole=is_whole)
+    return Turn(tuple(rolls), find_box(unquoted(str(said[-1][1])), rules), is_whole=is_whole)
 
 
 def _roll(part: str) -> tuple[Keep, str | None]:
@@ -271,18 +283,10 @@ def _roll(part: str) -> tuple[Keep, str | None]:
 def _kept(words: str | None, dice: Keep) -> Keep | None:
     if words is None:
         return None
-    found = KEEP.fullmatch(words)
-    if not found:
+    kept = parse_keep(words, dice)
+    if kept is None:
         raise UsageError(f"expected `keep` and dice after {_digits(dice)}, found {shown(words)}")
-    said = found[1].strip()
-    if said in {ALL, NOTHING}:
-        return dice if said == ALL else ()
-    digits = re.sub(r"\s+", "", said)
-    if not digits or not set(digits) <= set(map(str, FACES)):
-        raise UsageError(f"keep: expected dice, `{ALL}` or `{NOTHING}`, found {shown(said)}")
-    kept = tuple(sorted(map(int, digits)))
-    if Counter(kept) - Counter(dice):
-        raise UsageError(f"keep: expected some of {_digits(dice)}, found {digits}")
+    check_kept(kept, dice)
     return kept
 
 
@@ -304,4 +308,4 @@ def _digits(dice: Iterable[int]) -> str:
 def _kept_in_words(kept: Sequence[int] | None) -> str:
     if kept is None:
         return ""
-    return f" keep {ALL if len(kept) == N_DICE else _digits(kept) or NOTHING}"
+    return f" keep {'all' if len(kept) == N_DICE else _digits(kept) or 'nothing'}"
