@@ -33,7 +33,7 @@ HEADERS = {
 HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::\d{1,5})?", re.ASCII | re.IGNORECASE)
 ONCE = {"host", "origin", "sec-fetch-site", "sec-fetch-mode", "content-type"}
 """Headers that a request must not have twice, because whoever reads them next may choose the other one."""
-LOOK_EVERY_S = 1.0
+LOOK_EVERY_S = 0.5
 """How often a connection is read from although nothing is expected, to notice that it has ended."""
 
 

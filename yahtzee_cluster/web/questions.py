@@ -40,7 +40,7 @@ MOST_RULES = 20_000
 MOST_SESSION = 64
 MOST_GAMES = 1_000_000
 MOST_SEATS = 6
-MOST_BYTES = 512 << 20
+MOST_BYTES = 1 << 30
 """The most memory for solving the rest of a game."""
 LIMIT_S = 8.0
 """Games of two that take longer to solve are played by the rule for several players."""
@@ -73,9 +73,9 @@ class Advisers:
 
     def consulted(self, name: str, rules: Rules) -> Consulted:
         """A strategy that is asked for its moves in a game."""
-        key = rules, name
+        key = rules, checked_strategy(name)
         if key not in self._consulted:
-            self._consulted[key] = Consulted(parse_strategy(checked_strategy(name)), self.of(rules))
+            self._consulted[key] = Consulted(parse_strategy(name), self.of(rules))
         return self._consulted[key]
 
 

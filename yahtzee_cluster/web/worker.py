@@ -20,7 +20,7 @@ from yahtzee_cluster.play.question import parsed
 from yahtzee_cluster.progress import passing_progress
 from yahtzee_cluster.web.questions import Advisers, answer
 
-MOST_BYTES = 6 << 30
+MOST_BYTES = 4 << 30
 """The most address space of a worker; threads and libraries reserve a part of it without using it."""
 NICENESS = 10
 GAMES = 2

@@ -61,7 +61,7 @@ class _Worker:
         raise BusyError("the process that computed the answer was ended; perhaps there was not enough memory")
 
     async def start(self) -> Process:
-        if self._process is None or self._process.returncode is not None:
+        if self._process is None or self._process.stdout is None or self._process.stdout.at_eof():
             command = sys.executable, "-m", "yahtzee_cluster.web.worker"
             self._process = await asyncio.create_subprocess_exec(
                 *command, stdin=PIPE, stdout=PIPE, limit=LONGEST_LINE, start_new_session=True
