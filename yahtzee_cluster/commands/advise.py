@@ -9,8 +9,9 @@ from yahtzee_cluster.commands.asking import add_position, adviser_of, consulted,
 from yahtzee_cluster.commands.shared import add_json
 from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import Adviser
-from yahtzee_cluster.play.conversation import Conversation, talk
+from yahtzee_cluster.play.conversation import Conversation
 from yahtzee_cluster.play.lines import answer_lines
+from yahtzee_cluster.play.talk import talk
 from yahtzee_cluster.play.wording import listing, with_strategy
 
 OF_A_POSITION = (

@@ -13,10 +13,11 @@ from yahtzee_cluster.objectives.goals import MEAN, parse_goal
 from yahtzee_cluster.output import check_file, refuse_flags, write_file
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.consulted import Consulted
-from yahtzee_cluster.play.conversation import Conversation, talk
+from yahtzee_cluster.play.conversation import Conversation
 from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.play.self_play import played_by
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
+from yahtzee_cluster.play.talk import talk
 
 SEED_BITS = 32
 

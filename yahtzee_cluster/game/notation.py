@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import index
 
@@ -67,6 +68,26 @@ def parse_keep(text: str, dice: Keep) -> Keep | None:
     if not found or not set(found) <= set(map(str, FACES)):
         raise UsageError(f"keep: expected faces from {FACES[0]} to {FACES[-1]}, found {shown(faces.strip())}")
     return tuple(sorted(map(int, found)))
+
+
+def parse_kept(said: str, dice: Keep) -> Keep:
+    """Some of the dice on the table, to be kept: `2 2 2`, `all` or `nothing`."""
+    keep = parse_keep(f"keep {said}", dice)
+    if keep is None or Counter(keep) - Counter(dice):
+        raise UsageError(f"keep: expected some of {' '.join(map(str, dice))}")
+    return keep
+
+
+def parse_move(text: str, dice: Keep, rules: Rules) -> Keep | int:
+    """The dice to keep, as in `k 2 2 2`, `keep all` or `roll all`; or the box that a text names, as in `fh`."""
+    said = text.strip()
+    verb, _, rest = said.partition(" ")
+    if said not in names_of(rules.all_free, rules):
+        if verb.lower() in {"k", "keep"}:
+            return parse_kept(rest, dice)
+        if (keep := parse_keep(said, dice)) is not None:
+            return keep
+    return find_box(text, rules)
 
 
 def find_box(text: str, rules: Rules, beside: Sequence[str] = ()) -> int:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 import numpy as np
 
 from yahtzee_cluster.errors import FileError, UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import read_text
 from yahtzee_cluster.game.dice import FACES, N_DICE, Keep
-from yahtzee_cluster.game.notation import find_box, parse_dice, parse_keep
+from yahtzee_cluster.game.notation import find_box, parse_dice, parse_kept
 from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
-from yahtzee_cluster.output import wrapped, write_file, write_stdout
+from yahtzee_cluster.output import wrapped, write_file
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import Advice
 from yahtzee_cluster.play.card_view import in_columns, paid_in_words
-from yahtzee_cluster.play.choices import TIE, tie
-from yahtzee_cluster.play.consulted import Consulted, Decision, decision_of
+from yahtzee_cluster.play.choices import TIE
+from yahtzee_cluster.play.consulted import Consulted, Decision
+from yahtzee_cluster.play.judgement import judge
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.play.record import Record, Roll, Turn, begun_at, parse_record
 from yahtzee_cluster.play.review import in_figures, review
-from yahtzee_cluster.play.wording import cost_in_words, figures_of, listing, percentiles, with_strategy
+from yahtzee_cluster.play.wording import figures_of, listing, percentiles, with_strategy
 
 SHOWN = 5
 PATIENCE_S = 0.5
@@ -117,6 +115,21 @@ class Conversation:
     def state(self) -> State:
         """The current state."""
         return self._states[-1]
+
+    @property
+    def opening(self) -> str:
+        """Advice for the first position."""
+        return self.advice()
+
+    @property
+    def is_over(self) -> bool:
+        """Never: the last box can still be taken back."""
+        return False
+
+    @property
+    def closing(self) -> str:
+        """The score."""
+        return f"{self.state.position.score} points."
 
     @property
     def prompt(self) -> str:
@@ -318,9 +331,7 @@ class Conversation:
             raise UsageError("no dice are on the table yet")
         if position.rolls_left == 0:
             raise UsageError("no roll is left: say where to score the dice")
-        keep = parse_keep(f"keep {said}", position.dice)
-        if keep is None or Counter(keep) - Counter(position.dice):
-            raise UsageError(f"keep: expected some of {_listed(position.dice)}")
+        keep = parse_kept(said, position.dice)
         cost = self._cost(keep)
         if len(keep) < N_DICE:
             return [*self._states, replace(state, kept=keep)], cost or "That is the best."
@@ -349,15 +360,8 @@ class Conversation:
 
     def _cost(self, decision: Decision) -> str:
         """What a move costs, if it is not the best; with the best one, and how to take it back."""
-        position, goal = self.state.position, self.state.goal
-        advice = now = self._adviser.advise(position, goal)
-        if isinstance(decision, str) and position.rolls_left:  # to score at once gives up the rolls that are left
-            now = self._adviser.advise(replace(position, rolls_left=0), goal)
-        made, best = next(one for one in now if decision_of(one.move) == decision), advice[0]
-        if made.value >= best.value or tie(made.value, best.value):
-            return ""
-        cost = cost_in_words(best.value - made.value, is_chance=best.p is not None)
-        return f"That costs {cost}; best was {best.move.words}. `undo` takes it back."
+        found = judge(self._adviser, self.state.position, self.state.goal, decision)
+        return f"{found.in_words} `undo` takes it back." if found.loss else ""
 
 
 def _listed(dice: Keep) -> str:
@@ -372,24 +376,3 @@ def goal_said(text: str) -> Goal:
         case ["reach", number]:
             return parse_goal(f"reach:{number}")
     return parse_goal(text)
-
-
-def talk(conversation: Conversation) -> str:
-    """Hold a conversation until the player leaves or the game is over; return the last line to print."""
-    if sys.stdin.isatty():
-        with suppress(ImportError):
-            import_module("readline")  # lets the player edit what is typed
-    write_stdout(conversation.advice())
-    while True:
-        try:
-            line = input(conversation.prompt if sys.stdin.isatty() else "")
-        except (EOFError, KeyboardInterrupt) as end:
-            if sys.stdin.isatty():
-                write_stdout("")  # after the prompt
-            if isinstance(end, KeyboardInterrupt):
-                raise
-            break
-        if conversation.leaves(line):
-            break
-        write_stdout(conversation.hear(line))
-    return f"{conversation.state.position.score} points."

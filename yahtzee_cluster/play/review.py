@@ -26,6 +26,7 @@ from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import Advice
 from yahtzee_cluster.play.choices import Move
 from yahtzee_cluster.play.consulted import Decision, decision_of
+from yahtzee_cluster.play.judgement import loss_of
 from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.play.record import MOST_ROLLS, Record, Turn
 from yahtzee_cluster.play.strategy_files import load_strategy, strategy_names
@@ -229,7 +230,7 @@ class _Account:
             self.value, self._is_sure = best.value, decision is not None
             if decision is not None:
                 made = _made(moves, decision)
-                loss = max(best.value - made.value, 0.0) if made.cost else 0.0
+                loss = loss_of(made, best)
                 forced = len(moves) == 1
                 self.decisions.append(Decided(number, stage, position, made.move, best.move, loss, forced))
                 self.value -= loss
