@@ -21,21 +21,21 @@ def read_toml(source: str) -> dict[str, Any]:
     return parse_toml(read_text(source), source)
 
 
-def read_text(source: str) -> str:
-    """Read a UTF-8 file of at most MAX_BYTES bytes."""
+def read_text(source: str, max_bytes: int = MAX_BYTES) -> str:
+    """Read a UTF-8 file of limited size."""
     try:
         if Path(source).is_fifo():  # opening it may block for ever
             raise FileError(source, "is a pipe; expected a file")
         with Path(source).open("rb") as file:
-            text = file.read(MAX_BYTES + 1).decode("utf-8-sig")
+            text = file.read(max_bytes + 1).decode("utf-8-sig")
     except OSError as error:
         raise FileError(source, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise FileError(source, "is not UTF-8 text") from error
     except ValueError as error:  # such as a null byte
         raise FileError(shown(source), "is not the name of a file") from error
-    if len(text) > MAX_BYTES:
-        raise FileError(source, f"is too long: more than {MAX_BYTES} bytes")
+    if len(text) > max_bytes:
+        raise FileError(source, f"is too long: more than {max_bytes} bytes")
     return text
 
 

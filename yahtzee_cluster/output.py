@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import secrets
 import shutil
 import sys
 import textwrap
@@ -74,13 +75,33 @@ def check_file(file: str) -> None:
 
 
 def write_file(file: str, text: str) -> str:
-    """Write a text to a file, and return its name."""
+    """Write a text to a file, whole or not at all, and return its name."""
     check_file(file)
+    path = Path(file)
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")  # a device, such as /dev/stdout
+        else:
+            _replace(path.resolve(), text)
     except OSError as error:
         raise FileError(file, f"cannot be written: {error.strerror}") from error
     return file
+
+
+def _replace(path: Path, text: str) -> None:
+    """Replace a file; the one before is kept until the new one is complete and on disk."""
+    beside = path.with_name(f".{secrets.token_hex(8)}.new")
+    try:
+        with beside.open("x", encoding="utf-8") as new:
+            new.write(text)
+            new.flush()
+            os.fsync(new.fileno())
+        if path.exists():
+            shutil.copymode(path, beside)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def wrapped(text: str) -> str:

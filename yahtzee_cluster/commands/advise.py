@@ -11,7 +11,7 @@ from yahtzee_cluster.output import refuse_flags
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.conversation import Conversation
 from yahtzee_cluster.play.lines import answer_lines
-from yahtzee_cluster.play.terminal import talk
+from yahtzee_cluster.play.talk import talk
 from yahtzee_cluster.play.wording import listing, with_strategy
 
 OF_A_POSITION = (

@@ -24,6 +24,7 @@ VERBS = {
     "advise": "which dice to keep, and where to score",
     "probe": "all that is to be known of a position, for any goal",
     "review": "what luck and decisions made of a game",
+    "practice": "positions where people go wrong, to practise on or as a test",
     "play": "a whole game with dice, yours or a strategy's, written down",
     "web": "the coach in the browser",
     "curve": "the probability of every final score, from the start",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import secrets
 
-from yahtzee_cluster.commands.shared import count
+from yahtzee_cluster.commands.shared import add_seed, seed_of
 from yahtzee_cluster.game.rule_files import load_rules
 from yahtzee_cluster.game.rules import Rules
 from yahtzee_cluster.game.scorecard import Scorecard
@@ -17,9 +16,7 @@ from yahtzee_cluster.play.conversation import Conversation
 from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.play.self_play import played_by
 from yahtzee_cluster.play.strategies import common_rules, parse_strategy
-from yahtzee_cluster.play.terminal import talk
-
-SEED_BITS = 32
+from yahtzee_cluster.play.talk import talk
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +33,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rules", metavar="NAME|FILE", help="a rule set (default: that of the strategy, or yahtzee)")
     parser.add_argument("--goal", metavar="GOAL", help="what you play for, as for `yahtzee-cluster probe`")
-    parser.add_argument("--seed", type=count, metavar="N", help="seed of the dice (default: other dice each time)")
+    add_seed(parser, "the dice")
     parser.add_argument("--record", metavar="FILE", help="write the record to this file")
 
 
@@ -49,9 +46,8 @@ def run(options: argparse.Namespace) -> str:
         return _yours(options, rules or load_rules("yahtzee"))
     refuse_flags(options, ["goal"], "strategy: has a goal of its own")
     strategy = parse_strategy(options.strategy)
-    seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
     with Adviser(common_rules([strategy], rules)) as adviser:
-        record = played_by(Consulted(strategy, adviser), adviser, seed)
+        record = played_by(Consulted(strategy, adviser), adviser, seed_of(options))
     return record.text.rstrip("\n") if options.record is None else write_file(options.record, record.text)
 
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from yahtzee_cluster.analysis.comparison import STAGES
-from yahtzee_cluster.commands.shared import add_json
-from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.fields import read_text
+from yahtzee_cluster.commands.shared import add_json, read_games
 from yahtzee_cluster.game.rule_files import load_rules
-from yahtzee_cluster.objectives.goals import MEAN, Goal, parse_goal
+from yahtzee_cluster.objectives.goals import MEAN, parse_goal
 from yahtzee_cluster.play.advice import Adviser
-from yahtzee_cluster.play.record import Record, parse_record
 from yahtzee_cluster.play.review import Review, in_figures, level, review
 from yahtzee_cluster.text import short
 
@@ -44,11 +40,9 @@ def run(options: argparse.Namespace) -> str:
     """Review the games, one by one and all together."""
     rules = None if options.rules is None else load_rules(options.rules)
     goal = None if options.goal is None else parse_goal(options.goal)
-    records = [_read(file, rules) for file in options.games]
-    if any(record.rules.table != records[0].rules.table for record in records):
-        raise UsageError("games: expected records of the same game")
+    records = read_games(options.games, rules)
     with Adviser(records[0].rules) as adviser:
-        found = [review(record, adviser, goal or _goal_of(record)) for record in records]
+        found = [review(record, adviser, goal or parse_goal(record.goal or str(MEAN))) for record in records]
     if options.json:
         if len(found) == 1:
             return json.dumps(found[0].to_dict() | _level(found))
@@ -59,18 +53,6 @@ def run(options: argparse.Namespace) -> str:
     if len(found) > 1:
         lines += [f"all {len(found)} games", *in_figures(_together(found))]
     return "\n".join([*lines, *_level_in_words(found)])
-
-
-def _read(file: str, rules: Any) -> Record:
-    text = sys.stdin.read() if file == "-" else read_text(file)
-    record = parse_record(text, "standard input" if file == "-" else file, rules)
-    if not record.turns:
-        raise UsageError(f"{file}: expected a line for each turn, found none")
-    return record
-
-
-def _goal_of(record: Record) -> Goal:
-    return MEAN if record.goal is None else parse_goal(record.goal)
 
 
 # -------------------------------------------------------------------------------------------------- in words

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import secrets
+import sys
 from collections.abc import Sequence
 from math import isnan
 from typing import Any, NamedTuple
 
 from yahtzee_cluster.errors import UsageError
-from yahtzee_cluster.fields import WHOLE_NUMBER, whole_number
+from yahtzee_cluster.fields import WHOLE_NUMBER, read_text, whole_number
 from yahtzee_cluster.game.anchors import Anchors
 from yahtzee_cluster.game.notation import anchor_of, names_of, parse_used
-from yahtzee_cluster.game.rules import Anchor
+from yahtzee_cluster.game.rules import Anchor, Rules
 from yahtzee_cluster.game.scorecard import parse_scorecard
 from yahtzee_cluster.output import refuse_flags
+from yahtzee_cluster.play.record import Record, parse_record
 from yahtzee_cluster.text import short, shown
+
+SEEDS = 10**9
+"""As many as `count` reads."""
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +60,30 @@ def count(text: str) -> int:
 def lead(text: str) -> int:
     """Parse a whole number that may be negative."""
     return -count(text[1:]) if text.startswith("-") else count(text)
+
+
+def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add the seed of something random."""
+    parser.add_argument("--seed", type=count, metavar="N", help=f"seed of {of} (default: another one each time)")
+
+
+def seed_of(options: argparse.Namespace) -> int:
+    """The seed that was given, or a random one."""
+    seed: int = secrets.randbelow(SEEDS) if options.seed is None else options.seed
+    return seed
+
+
+def read_games(files: Sequence[str], rules: Rules | None) -> list[Record]:
+    """The records of games of the same rules; - stands for standard input."""
+    records = []
+    for file in files:
+        text = sys.stdin.read() if file == "-" else read_text(file)
+        records.append(parse_record(text, "standard input" if file == "-" else file, rules))
+        if not records[-1].turns:
+            raise UsageError(f"{file}: expected a line for each turn, found none")
+    if any(record.rules.table != records[0].rules.table for record in records):
+        raise UsageError("games: expected records of the same game")
+    return records
 
 
 class Card(NamedTuple):

@@ -96,6 +96,14 @@ def unquoted(text: str) -> str:
     return text[1:-1].replace('""', '"') if re.fullmatch(r'"(?:[^"]|"")*"', text) else text
 
 
+def parse_move(text: str, dice: Keep, rules: Rules) -> Keep | int:
+    """The dice to keep, as in `k 2 2 2`, `keep all` or `roll all`; or the box that a text names, as in `fh`."""
+    if text.strip() not in names_of(rules.all_free, rules) and (keep := parse_keep(text, dice)) is not None:
+        check_kept(keep, dice)
+        return keep
+    return find_box(text, rules)
+
+
 def find_box(text: str, rules: Rules, beside: Sequence[str] = ()) -> int:
     """The category named by its name, the beginning of its name, its initials (`fh`, `3k`), or its face (`6`).
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -72,7 +72,7 @@ class Scorecard:
         boxes = zip(self.rules.categories, self.points, strict=True)
         return sum(points or 0 for category, points in boxes if category.face is not None)
 
-    @property
+    @cached_property
     def anchor(self) -> Anchor:
         """The state that the rest of the game depends on, with the points in all upper boxes as its upper total."""
         free = sum(1 << box for box, points in enumerate(self.points) if points is None)

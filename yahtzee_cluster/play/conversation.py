@@ -18,12 +18,13 @@ from yahtzee_cluster.output import wrapped, write_file
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import Advice
 from yahtzee_cluster.play.card_view import in_columns, paid_in_words
-from yahtzee_cluster.play.choices import TIE, tie
+from yahtzee_cluster.play.choices import TIE
 from yahtzee_cluster.play.consulted import Consulted, Decision, decision_of
+from yahtzee_cluster.play.judgement import judge
 from yahtzee_cluster.play.position import START_OF_TURN, Position, Standing
 from yahtzee_cluster.play.record import Record, Roll, Turn, begun_at, parse_record
 from yahtzee_cluster.play.review import in_figures, review
-from yahtzee_cluster.play.wording import columns_of, cost_in_words, listing, percentiles, with_strategy
+from yahtzee_cluster.play.wording import columns_of, listing, percentiles, with_strategy
 from yahtzee_cluster.text import shown
 
 SHOWN = 5
@@ -116,6 +117,21 @@ class Conversation:
     def state(self) -> State:
         """The current state."""
         return self._states[-1]
+
+    @property
+    def opening(self) -> str:
+        """Advice for the first position."""
+        return self.advice()
+
+    @property
+    def is_over(self) -> bool:
+        """Never: the last box can still be taken back."""
+        return False
+
+    @property
+    def closing(self) -> str:
+        """The score."""
+        return f"{self.state.position.score} points."
 
     @property
     def prompt(self) -> str:
@@ -370,15 +386,8 @@ class Conversation:
 
     def _cost(self, state: State, decision: Decision) -> str:
         """What a move costs, if it is not the best; with the best one, and how to take it back."""
-        position, goal = state.position, state.goal
-        advice = now = self._adviser.advise(position, goal)
-        if isinstance(decision, str) and position.rolls_left:  # to score at once gives up the rolls that are left
-            now = self._adviser.advise(replace(position, rolls_left=0), goal)
-        made, best = next(one for one in now if decision_of(one.move) == decision), advice[0]
-        if made.value >= best.value or tie(made.value, best.value):
-            return ""
-        cost = cost_in_words(best.value - made.value, is_chance=best.p is not None)
-        return f"That costs {cost}; best was {best.move.words}. `undo` takes it back."
+        found = judge(self._adviser, state.position, state.goal, decision)
+        return f"{found.in_words} `undo` takes it back." if found.loss else ""
 
 
 def goal_said(text: str) -> Goal:

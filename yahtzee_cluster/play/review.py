@@ -27,9 +27,10 @@ from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.answer import Advice
 from yahtzee_cluster.play.choices import Move
 from yahtzee_cluster.play.consulted import Decision, decision_of
+from yahtzee_cluster.play.judgement import loss_of
 from yahtzee_cluster.play.position import Position
 from yahtzee_cluster.play.record import MOST_ROLLS, Record, Turn
-from yahtzee_cluster.play.strategy_files import load_strategy, strategy_names
+from yahtzee_cluster.play.strategy_files import strategies_for
 
 COSTLIEST = 10
 """The most decisions that are listed as positions to practise."""
@@ -183,10 +184,7 @@ def level(loss: float, rules: Rules) -> tuple[str | None, str | None]:
     """The named strategies of a game that lose just less and just more in a game than this; None beyond the last."""
     best = solve_expected(rules)
     exact = float(best.mean[best.start])
-    known = [load_strategy(name) for name in strategy_names()]
-    losses = sorted(
-        (exact - one.recorded, one.title) for one in known if one.recorded and one.game.table == rules.table
-    )
+    losses = sorted((exact - one.recorded, one.title) for one in strategies_for(rules) if one.recorded)
     less = [name for lost, name in losses if lost <= loss]
     more = [name for lost, name in losses if lost > loss]
     return less[-1] if less else None, more[0] if more else None
@@ -220,7 +218,7 @@ class _Account:
     def turn(self, number: int, turn: Turn, card: Scorecard) -> None:
         """Follow the rolls and decisions of a turn."""
         self._is_sure = self._is_sure and turn.is_whole
-        for stage, dice, decision, is_thrown in _decisions(turn, card.rules.categories[turn.box].name):
+        for stage, dice, decision, is_thrown in decisions_of(turn, card.rules.categories[turn.box].name):
             position = Position.of(card, dice, MOST_ROLLS - 1 - stage)
             moves = self._adviser.advise(position, self._goal)
             best = moves[0]
@@ -233,7 +231,7 @@ class _Account:
             self.value, self._is_sure = best.value, decision is not None
             if decision is not None:
                 made = _made(moves, decision)
-                loss = max(best.value - made.value, 0.0) if made.cost else 0.0
+                loss = loss_of(made, best)
                 forced = len(moves) == 1
                 self.decisions.append(Decided(number, stage, position, made.move, best.move, loss, forced))
                 self.value -= loss
@@ -246,7 +244,7 @@ class _Account:
         self.value, self._is_sure = value, True
 
 
-def _decisions(turn: Turn, box: str) -> Iterator[tuple[int, Keep, Decision | None, bool]]:
+def decisions_of(turn: Turn, box: str) -> Iterator[tuple[int, Keep, Decision | None, bool]]:
     """The stage, the dice, the decision, and whether the dice were thrown; to score early is to keep all of them."""
     last = len(turn.rolls) - 1
     for at, roll in enumerate(turn.rolls):

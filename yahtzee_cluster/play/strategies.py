@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from yahtzee_cluster.play.several_players import ForTheChance, Perfectly
 from yahtzee_cluster.play.strategy import ByAnchorAlone, Strategy
 from yahtzee_cluster.play.strategy_files import is_known, load_strategy
 from yahtzee_cluster.tables import open_table, table_of
-from yahtzee_cluster.tables.memory import Memory, solve_in_memory
+from yahtzee_cluster.tables.memory import Memory, half_of_memory, solve_in_memory
 from yahtzee_cluster.tables.probabilities import StrategyTable
 from yahtzee_cluster.tables.race import RaceTable
 from yahtzee_cluster.tables.utility import UtilityTable
@@ -139,8 +138,7 @@ class OfGoal(Strategy):
 
     @staticmethod
     def _in_memory(problem: Scorecards) -> Memory:
-        half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-        return solve_in_memory(problem, limit_bytes=half, keeps_all=True)
+        return solve_in_memory(problem, limit_bytes=half_of_memory(), keeps_all=True)
 
 
 @dataclass(frozen=True)

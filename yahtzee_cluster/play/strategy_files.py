@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,20 @@ def is_known(text: str) -> bool:
 def load_strategy(name_or_file: str) -> Described:
     """The strategy of this name, or of this file."""
     return strategy_of(read_toml(str(path_of(name_or_file))), name_or_file)
+
+
+def strategies_for(rules: Rules) -> list[Described]:
+    """The strategies that come with the program for a game."""
+    known = map(load_strategy, strategy_names())
+    return [one for one in known if one.game.table == rules.table]
+
+
+def adapted(name: str, rules: Rules) -> Described:
+    """The strategy of this name, for another game; its file must name no box."""
+    known = load_strategy(name)
+    if known.game.table == rules.table:
+        return known
+    return replace(known, game=rules, published=None, recorded=None, strategy=replace(known.strategy, game=rules))
 
 
 def path_of(name_or_file: str) -> Path:

@@ -24,6 +24,11 @@ SHARES = 16
 DEFAULT_BYTES = 1 << 30
 
 
+def half_of_memory() -> int:
+    """Half of the main memory of this machine, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
 class MemoryLimitError(UsageError):
     """Solving in memory takes more than is allowed."""
 
