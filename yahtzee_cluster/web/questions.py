@@ -23,6 +23,7 @@ from yahtzee_cluster.play.card_view import as_rows
 from yahtzee_cluster.play.consulted import Consulted
 from yahtzee_cluster.play.duel import simulated_duel
 from yahtzee_cluster.play.next_roll import next_rolls
+from yahtzee_cluster.play.practice import Exercise, draw, judged, rated
 from yahtzee_cluster.play.question import answered, position_of
 from yahtzee_cluster.play.record import Record, parse_record, record_of
 from yahtzee_cluster.play.review import level, review
@@ -40,6 +41,8 @@ MOST_RULES = 20_000
 MOST_SESSION = 64
 MOST_GAMES = 1_000_000
 MOST_SEATS = 6
+MOST_EXERCISES = 100
+SEEDS = 2**32 - 1
 MOST_BYTES = 1 << 30
 """The most memory for solving the rest of a game."""
 LIMIT_S = 8.0
@@ -212,6 +215,30 @@ def _rules_named(name: str) -> Rules:
     return _built_in(name)
 
 
+def _exercises(question: Question, rules: Rules, advisers: Advisers) -> Answer:
+    """Positions to practise, drawn where people go wrong."""
+    fields = Fields(question, "question", ("goal", "count", "seed"))
+    count, seed = fields.integer("count", 10, 1, MOST_EXERCISES), fields.integer("seed", 1, 0, SEEDS)
+    return {"exercises": [one.to_dict() for one in draw(advisers.of(rules), _goal(question), count, seed)]}
+
+
+def _judge(question: Question, rules: Rules, advisers: Advisers) -> Answer:
+    """What a move costs in a position."""
+    fields = Fields(question, "question", ("goal", "exercise", "move"))
+    exercise = Exercise.from_dict(question.get("exercise"), rules)
+    return judged(advisers.of(rules), _goal(question), exercise, fields.text("move")).to_dict()
+
+
+def _ratings(question: Question, rules: Rules, advisers: Advisers) -> Answer:
+    """What strategies score at some positions, the best first."""
+    fields = Fields(question, "question", ("goal", "exercises"))
+    said = question.get("exercises")
+    if not isinstance(said, list) or not 1 <= len(said) <= MOST_EXERCISES:
+        raise fields.error("exercises", f"expected a list of 1 to {MOST_EXERCISES} positions", said)
+    exercises = [Exercise.from_dict(one, rules) for one in said]
+    return {"strategies": [one.to_dict() for one in rated(advisers.of(rules), _goal(question), exercises)]}
+
+
 def _duel(question: Question, rules: Rules, _: Advisers) -> Answer:
     """Games with dice of several strategies."""
     fields = Fields(question, "question", ("strategies", "games", "seed"))
@@ -220,7 +247,7 @@ def _duel(question: Question, rules: Rules, _: Advisers) -> Answer:
         raise fields.error("strategies", f"expected a list of 2 to {MOST_SEATS} names", names)
     strategies = [parse_strategy(checked_strategy(name)) for name in names]
     n_games = fields.integer("games", 100_000, 1, MOST_GAMES)
-    seed = fields.integer("seed", 1, 0, 2**32)
+    seed = fields.integer("seed", 1, 0, SEEDS)
     found = simulated_duel(strategies, n_games, seed, rules)
     players = [
         {"strategy": name, **asdict(standing), "interval": standing.interval}
@@ -236,6 +263,9 @@ KINDS: dict[str, Callable[[Question, Rules, Advisers], Answer]] = {
     "next-rolls": _next_rolls,
     "review": _review,
     "record": _record,
+    "exercises": _exercises,
+    "judge": _judge,
+    "ratings": _ratings,
     "duel": _duel,
 }
 """What can be asked, by the last part of its address."""

@@ -26,6 +26,7 @@ from starlette.routing import Route
 from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import Fields
 from yahtzee_cluster.play.answer import VERSION
+from yahtzee_cluster.play.deck import INTERVALS_S
 from yahtzee_cluster.play.question import parsed
 from yahtzee_cluster.web.guard import Guard
 from yahtzee_cluster.web.questions import (
@@ -132,6 +133,7 @@ class Server:
         return {
             "rules": [facts_of(rules_asked({"rules": name})) for name in BUILT_IN],
             "strategies": strategies_known(),
+            "intervals": INTERVALS_S,
             "saves": self._games is not None,
         }
 
