@@ -30,7 +30,7 @@ export function scoreCurve(curve, before, { reach } = {}) {
   const height = 230;
   const [left, right, top, bottom] = [44, 12, 10, 34];
   const ends = [curve, before].filter(Boolean).map((one) => [
-    one.findIndex((chance) => chance < 0.999), one.findLastIndex((chance) => chance > 0.001),
+    one.findIndex((chance) => chance < 0.999), one.findLastIndex((chance) => chance > 0.003),
   ]);
   const low = Math.max(0, Math.min(...ends.map(([first]) => first)) - 5);
   const high = Math.max(...ends.map(([, last]) => last)) + 5;

@@ -87,7 +87,7 @@ export function percent(chance) {
   if (shown === 0 || shown === 100) return `${shown} %`;
   if (shown < 0.01) return `${shown.toPrecision(2)} %`;
   if (shown > 99.99) return `>99.99 %`;
-  return `${shown.toFixed(shown < 1 || shown > 99 ? 2 : 1)} %`;
+  return `${shown.toFixed(2)} %`;
 }
 
 /** Dice as text: 2 2 2 5 6. */
@@ -105,10 +105,21 @@ export const GOALS = [
   ["best-of", "the best of several games"],
   ["quantile", "a safe score, reached with chance"],
   ["power", "the mean of the score to the power"],
+  ["other", "another one, as text"],
 ];
 
 /** What the number of a goal is at first. */
 export const NUMBERS = { reach: "250", above: "250", "best-of": "3", quantile: "0.9", power: "2" };
+
+/** What a goal that is typed is at first. */
+export const TYPED = "win:2*expected+231";
+
+/** Which of the goals that can be chosen this one is. */
+export function kindOf(goal) {
+  const kind = goal.split(":")[0];
+  if (kind in NUMBERS && goal.split(":").length === 2) return kind;
+  return GOALS.some(([one]) => one === goal) ? goal : "other";
+}
 
 /** A goal in words. */
 export function goalWords(goal) {
@@ -120,6 +131,7 @@ export function goalWords(goal) {
     case "best-of": return `the best of ${number} games`;
     case "quantile": return `the score reached with chance ${percent(Number(number))}`;
     case "power": return `the mean of the score to the power ${number}`;
-    default: return "the chance to win";
+    case "win": return number === undefined ? "the chance to win" : `the chance to win (${goal})`;
+    default: return goal;
   }
 }

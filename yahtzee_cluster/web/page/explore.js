@@ -111,7 +111,7 @@ function drawAnswer(question, answer) {
     h("p", {}, answer.line[0].toUpperCase(), answer.line.slice(1), "."));
   const rows = answer.moves.map((move) => h("tr", {}, h("td", {}, move.keep && answer.dice ? keepPicture(sorted(answer.dice), move.keep) : ""),
     h("th", { scope: "row" }, move.words), h("td", { class: "number" }, asValue(goal, move.value)),
-    h("td", { class: "number cost" }, move.cost ? asCost(goal, move.cost) : "best"),
+    h("td", { class: `number ${move.cost ? "cost" : "good"}` }, move.cost ? asCost(goal, move.cost) : "best"),
     h("td", { class: "number" }, move.mean === null ? "" : move.mean.toFixed(2)), h("td", { class: "number" }, move.std === null ? "" : move.std.toFixed(1))));
   const table = h("section", { class: "panel", "aria-label": "Moves" }, h("div", { class: "scrolling", tabindex: 0, role: "region", "aria-label": "All moves" },
     h("table", { class: "moves-table" }, h("thead", {}, h("tr", {}, h("td", {}), ["move", "value", "cost", "mean", "deviation"].map((one) => h("th", { scope: "col" }, one)))), h("tbody", {}, rows))));

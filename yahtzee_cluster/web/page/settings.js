@@ -1,7 +1,7 @@
 /** The games, strategies and goals that can be chosen, and what was chosen last. */
 
 import { ask, get } from "./api.js";
-import { GOALS, NUMBERS, choice, entry, h } from "./dom.js";
+import { GOALS, NUMBERS, TYPED, choice, entry, h, kindOf } from "./dom.js";
 
 let facts = null;
 const own = new Map();
@@ -73,16 +73,17 @@ export function rulesFields(id, rules, onchange, onproblem) {
 
 /** Fields for a goal; `several` says whether there are other players. `onchange` is called with the goal. */
 export function goalFields(id, goal, several, onchange) {
-  const kind = goal.startsWith("win:") ? goal : goal.split(":")[0];
-  const number = goal.split(":")[1];
+  const kind = kindOf(goal);
   const options = GOALS.filter(([one]) => several || one !== "win");
   const fields = [choice(`${id}-goal`, "Goal", options, kind,
-    (one) => onchange(one in NUMBERS ? `${one}:${NUMBERS[one]}` : one))];
+    (one) => onchange(one === "other" ? TYPED : one in NUMBERS ? `${one}:${NUMBERS[one]}` : one))];
   if (kind in NUMBERS) {
     const words = { reach: "Points", above: "Points", "best-of": "Games", quantile: "Chance", power: "Power" }[kind];
-    const input = entry(`${id}-number`, words, { value: number, inputmode: "decimal", size: 6,
-      onchange: (event) => onchange(`${kind}:${event.target.value.trim()}`) });
-    fields.push(input);
+    fields.push(entry(`${id}-number`, words, { value: goal.split(":")[1], inputmode: "decimal", size: 6,
+      onchange: (event) => onchange(`${kind}:${event.target.value.trim()}`) }));
+  }
+  if (kind === "other") {
+    fields.push(entry(`${id}-text`, "Goal as text", { value: goal, size: 24, onchange: (event) => onchange(event.target.value.trim()) }));
   }
   return fields;
 }
