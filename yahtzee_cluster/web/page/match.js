@@ -16,6 +16,15 @@ export function newMatch(rules, game, seats, goal) {
   };
 }
 
+/** Whether what was stored is a match of this game, as far as the page relies on it. */
+export function isMatch(one, game) {
+  const n = one?.seats?.length;
+  const lists = [one?.cards, one?.turns];
+  return n >= 1 && n <= 6 && lists.every((list) => Array.isArray(list) && list.length === n) && one.turns.every(Array.isArray) &&
+    one.game?.boxes?.length === game.boxes.length && one.mover >= 0 && one.mover < n && typeof one.goal === "string" &&
+    (one.dice === null || one.dice?.length === DICE) && Array.isArray(one.held) && Array.isArray(one.rolls);
+}
+
 export function sorted(dice) {
   return [...dice].sort((one, other) => one - other);
 }

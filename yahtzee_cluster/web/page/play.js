@@ -44,7 +44,7 @@ export async function show(view, parameters) {
   match ??= stored("match", null);
   try {
     game = await gameOf(match.rules);
-    if (match.turns.length !== match.seats.length || match.game.boxes.length !== game.boxes.length) throw new Error();
+    if (!m.isMatch(match, game)) match = null;
   } catch {
     match = null;
   }
