@@ -9,7 +9,7 @@ how often people go wrong there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -40,7 +40,7 @@ In Yahtzee they lose 37, 18, 29 and 13 points a game.
 """
 MOST = 500
 """The most positions that are drawn at a time."""
-PATIENCE = 2000
+PATIENCE = 1000
 """After so many games in a row that bring no new position there are none left."""
 SEEDS = 2**32
 COSTLIEST = 5
@@ -139,15 +139,12 @@ def draw(adviser: Adviser, goal: Goal, n: int, seed: int, known: Collection[Exer
     """So many positions to practise, no two alike and none of the known ones; the same seed draws the same."""
     if not is_integer(n, 1, MOST):
         raise UsageError(f"count: expected a whole number from 1 to {MOST}, found {shown(n)}")
-    random, asked = np.random.default_rng(seed), people(adviser)
-    adviser.advise(Position.of(Scorecard.of(adviser.rules, {})), goal)  # solves what all positions need
     seen, in_vain = {one.position for one in known}, 0
     found: list[Exercise] = []
+    games = taken(adviser, goal, people(adviser), np.random.default_rng(seed))
     while len(found) < n:
-        player = asked[int(random.integers(len(asked)))]
-        exercise = _met(player, adviser, random)
-        is_taken = random.random() < share_wrong(adviser, goal, exercise, asked)
-        if is_taken and exercise.position not in seen:
+        exercise = next(games)
+        if exercise is not None and exercise.position not in seen:
             seen.add(exercise.position)
             found.append(exercise)
             in_vain = 0
@@ -155,6 +152,16 @@ def draw(adviser: Adviser, goal: Goal, n: int, seed: int, known: Collection[Exer
             advice = f"only {len(found)} such positions were found; ask for fewer" if found else "name another goal"
             raise UsageError(f"count: people hardly go wrong in this game; {advice}")
     return tuple(found)
+
+
+def taken(
+    adviser: Adviser, goal: Goal, asked: Sequence[Consulted], random: np.random.Generator
+) -> Iterator[Exercise | None]:
+    """For one game after another, the position that is drawn from it; None if it is not taken."""
+    adviser.advise(Position.of(Scorecard.of(adviser.rules, {})), goal)  # solves what all positions need
+    while True:
+        exercise = _met(asked[int(random.integers(len(asked)))], adviser, random)
+        yield exercise if random.random() < share_wrong(adviser, goal, exercise, asked) else None
 
 
 def people(adviser: Adviser) -> list[Consulted]:

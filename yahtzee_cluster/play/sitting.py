@@ -91,10 +91,10 @@ class Sitting:
         """Whether a line ends the sitting."""
         return self._command(line) in {"q", "quit", "exit"}
 
-    def _command(self, line: str) -> str:
-        """A line in lower case, unless it is the name of a box."""
+    def _command(self, line: str) -> str | None:
+        """A line in lower case; None for the name of a box."""
         names = {category.name for category in self._adviser.rules.categories}
-        return line if line.strip() in names else line.strip().lower()
+        return None if line.strip() in names else line.strip().lower()
 
     @property
     def _number(self) -> str:
