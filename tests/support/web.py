@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -114,8 +115,7 @@ class Site:
 
     def resident_bytes(self) -> int:
         """The memory of the server itself, without its workers."""
-        with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager
@@ -128,7 +128,8 @@ def serving(*flags: object) -> Iterator[Site]:
         yield site
         workers = site.workers
         signal_to(site.pid, signal.SIGTERM)
-        assert job.end(20).stderr == ""
+        stderr = job.end(20).stderr
+        assert stderr == "", stderr
         assert eventually(lambda: not any(map(is_there, workers)))
 
 

@@ -52,6 +52,7 @@ class _Worker:
             elif "refused" in message:
                 raise UsageError(message["refused"])
             elif "failed" in message:
+                self.kill()
                 raise BusyError(message["failed"])
             else:
                 answer: dict[str, Any] = message["answer"]
