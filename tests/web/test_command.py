@@ -76,7 +76,7 @@ def test_refusals(tmp_path: Path) -> None:
         ("--games", str(tmp_path / "file")): "file: expected a folder for games",
         ("--games", ""): "expected a folder for games",
         ("--games", "x" * 5000): "expected a folder for games",
-        ("--game", "x"): "unrecognized arguments",
+        ("--gamez", "x"): "unrecognized arguments",
     }.items():
         assert complaint in refused(*flags), flags
 

@@ -27,6 +27,7 @@ from yahtzee_cluster.errors import UsageError, YahtzeeClusterError
 from yahtzee_cluster.fields import Fields
 from yahtzee_cluster.play.answer import VERSION
 from yahtzee_cluster.play.question import parsed
+from yahtzee_cluster.web.description import JSON, LINES, description
 from yahtzee_cluster.web.guard import Guard
 from yahtzee_cluster.web.questions import (
     BUILT_IN,
@@ -49,8 +50,6 @@ BODY_WITHIN_S = 10.0
 """The time within which a question has to arrive."""
 N_WORKERS = 2
 NEW = {"cache-control": "no-store"}
-LINES = "application/x-ndjson"
-"""The form of an answer with its progress before it: a JSON object a line."""
 PAGE = resources.files("yahtzee_cluster") / "web" / "page"
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -79,6 +78,7 @@ class Server:
             Route("/api/games/{name}", self._read_game, methods=["GET"]),
             Route("/api/games/{name}", self._write_game, methods=["PUT"]),
             Route("/api/{kind}", self._ask, methods=["POST"]),
+            Route("/openapi.json", self._describe),
             Route("/{file}", self._file),
             Route("/", self._file),
         ]
@@ -122,6 +122,10 @@ class Server:
         if static is None:
             raise HTTPException(404, "no such page")
         return static.response(request)
+
+    async def _describe(self, _: Request) -> Response:
+        """The description of all that can be asked."""
+        return Response(json.dumps(description()), headers=NEW, media_type=JSON)
 
     async def _about(self, _: Request) -> Response:
         """The games and strategies that come with the program."""
@@ -204,7 +208,7 @@ class Server:
 class _Answer(Response):
     """A JSON object. Characters beyond ASCII are escaped, because what a question has need not be valid Unicode."""
 
-    media_type = "application/json"
+    media_type = JSON
 
     def __init__(self, found: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         content = json.dumps({"version": VERSION, **found}, allow_nan=False)
@@ -233,8 +237,8 @@ class _Static:
 
 async def _question(request: Request) -> tuple[dict[str, Any], str]:
     """The JSON object in a body of limited size, which has to arrive in time; and its text."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "expected a body of type application/json")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise HTTPException(415, f"expected a body of type {JSON}")
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_WITHIN_S):
