@@ -67,6 +67,7 @@ class Server:
     def __init__(self, games: SavedGames | None = None, *, is_open: bool = False) -> None:
         self._games = games
         self._advisers = Advisers(len(BUILT_IN))
+        self._solved: set[str] = set()
         self._solving = {name: asyncio.Lock() for name in BUILT_IN}
         self._workers = Workers(N_WORKERS)
         self._files = {
@@ -110,9 +111,11 @@ class Server:
 
     async def _solve(self, name: str) -> None:
         """Have the expected scores of a built-in game."""
-        adviser = self._advisers.of(rules_asked({"rules": name}))
-        async with self._solving[name]:
-            await asyncio.to_thread(lambda: adviser.expected)
+        if name not in self._solved:
+            adviser = self._advisers.of(rules_asked({"rules": name}))
+            async with self._solving[name]:
+                await asyncio.to_thread(lambda: adviser.expected)
+            self._solved.add(name)
 
     # ------------------------------------------------------------------------------------------------ files
 
