@@ -13,8 +13,8 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from random import Random
 from time import monotonic, perf_counter
@@ -27,6 +27,9 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 CARD = "aces=3,deuces=6,treys=9,fours=12,fives=15,3k=20,4k=20,chance=20,yahtzee=0"
 LONG: tuple[dict[str, Any], ...] = ({"goal": "win", "card": CARD, "others": [CARD]}, {"goal": "reach:250"})
 """What keeps the workers busy meanwhile: an endgame of two players, and advice for 250 points from the start."""
+
+Ask = Callable[[dict[str, Any]], Awaitable[int]]
+"""Asks for advice; the status of the answer."""
 
 
 def report(benchmark: str, **figures: object) -> None:
@@ -51,61 +54,53 @@ def resident_bytes(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
 
 
-class Client:
-    """A connection that is kept and asked again and again, with as little work as there can be."""
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Ask]:
+    """A connection on which one question is asked after the other, with as little work as there can be."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
 
-    def __init__(self, port: int) -> None:
-        self._port = port
-
-    async def ask(self, question: dict[str, Any]) -> int:
-        """Ask for advice; return the status."""
-        if not hasattr(self, "_reader"):
-            self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+    async def ask(question: dict[str, Any]) -> int:
         body = json.dumps(question).encode()
         head = "POST /api/advise HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        self._writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        found = await self._reader.readuntil(b"\r\n\r\n")
-        await self._reader.readexactly(int(found.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        found = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(found.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
         return int(found.split(b" ", 2)[1])
 
-    async def close(self) -> None:
-        """End the connection."""
-        self._writer.close()
-        await self._writer.wait_closed()
+    try:
+        yield ask
+    finally:
+        writer.close()
+        await writer.wait_closed()
 
 
 async def crowd(port: int, n_clients: int, seconds: float, *, with_long: bool = True) -> tuple[list[float], int]:
     """How long the answers take for clients who all ask at once, again and again; and the long questions answered."""
-    deadline = monotonic() + seconds
     took: list[float] = []
     n_long = 0
 
     async def ask(number: int) -> None:
-        client, random = Client(port), Random(number)
-        while monotonic() < deadline:
-            question = {"dice": random.choices(range(1, 7), k=5), "rolls_left": random.randrange(3)}
-            began = perf_counter()
-            assert await client.ask(question) == 200
-            took.append(perf_counter() - began)
-        await client.close()
+        random, deadline = Random(number), monotonic() + seconds
+        async with connected(port) as asked:
+            while monotonic() < deadline:
+                question = {"dice": random.choices(range(1, 7), k=5), "rolls_left": random.randrange(3)}
+                began = perf_counter()
+                assert await asked(question) == 200
+                took.append(perf_counter() - began)
 
     async def ask_long(question: dict[str, Any]) -> None:
         nonlocal n_long
-        client, n_asked = Client(port), 0
-        while True:  # each time another question, so that nothing is known of it
-            n_asked += 1
-            points = {"3k": 20 + n_asked % 8, "chance": 20}
-            changed = {"card": {**points}, **question} if "others" not in question else question | {"session": ""}
-            assert await client.ask(changed) == 200
-            n_long += 1
+        async with connected(port) as asked:
+            while await asked(question) == 200:
+                n_long += 1
 
     asking = [asyncio.create_task(ask_long(question)) for question in LONG] if with_long else []
-    await asyncio.sleep(1.0 if with_long else 0.0)
-    deadline = monotonic() + seconds
+    await asyncio.sleep(2.0 if with_long else 0.0)
     await asyncio.gather(*(ask(number) for number in range(n_clients)))
     for task in asking:
         task.cancel()
-    await asyncio.gather(*asking, return_exceptions=True)
+    for found in await asyncio.gather(*asking, return_exceptions=True):
+        assert isinstance(found, asyncio.CancelledError), found
     return took, n_long
 
 

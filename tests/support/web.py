@@ -2,14 +2,12 @@
 
 import http.client
 import json
-import os
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -112,10 +110,6 @@ class Site:
             except TimeoutError:
                 pass
             return found
-
-    def resident_bytes(self) -> int:
-        """The memory of the server itself, without its workers."""
-        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def test_refusals(tmp_path: Path) -> None:
         ("--address", "localhost"): "address: expected an IP address, found 'localhost'",
         ("--address", "127.0.0.1/8"): "address: expected an IP address",
         ("--address", ""): "address: expected an IP address, found ''",
-        ("--address", "0.0.0.0"): "address: other machines may reach 0.0.0.0, without a password; say --allow-network",
+        ("--address", "192.0.2.7"): "other machines may reach 192.0.2.7, without a password; say --allow-network",
         ("--address", "192.0.2.1"): "say --allow-network",
         ("--address", "::"): "say --allow-network",
         ("--address", "192.0.2.1", "--allow-network"): "cannot listen on 192.0.2.1, port 8213: Cannot assign requested",

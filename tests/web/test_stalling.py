@@ -233,7 +233,9 @@ def _has_ended(connection: socket.socket) -> bool:
 
 def test_games_that_are_solved_first(site: Site) -> None:
     """While the values of other games are computed for the first time, advice in this one is not held up."""
-    asked = [site.begin("advise", {"rules": name}) for name in ("yatzy", "kniffel", "simple", "no-joker", "forced-joker")]
+    asked = [
+        site.begin("advise", {"rules": name}) for name in ("yatzy", "kniffel", "simple", "no-joker", "forced-joker")
+    ]
     assert sorted(cheap_s(site) for _ in range(20))[10] < 0.3
     for connection in asked:
         connection.settimeout(60)
