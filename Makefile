@@ -16,7 +16,7 @@ PERMITTED := OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_
 SOURCES := pyproject.toml setup.py tools/setup.sh yahtzee_cluster/game/dice.py \
 	$(wildcard kernels/*.pyx kernels/*.pxd kernels/*.[ch] kernels/*.py)
 
-.PHONY: help setup run play slurm browser quick test check lint types docs checked-kernels bench balance simplicity wheels torture nfs format clean
+.PHONY: help setup run play slurm browser quick test check lint types docs checked-kernels bench web-load balance simplicity wheels torture nfs format clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
@@ -70,6 +70,9 @@ checked-%: setup
 bench: setup ## measure kernels, jobs and duels and print JSON lines (a quarter of an hour, 5 GB of disk)
 	@$(BIN)/python benchmarks/bench.py
 	@$(BIN)/python benchmarks/endgames.py 1 2 3 4 5
+
+web-load: setup ## measure the server of the page with 50 clients at once, and with 10,000 made-up requests (a quarter of an hour)
+	@$(BIN)/python benchmarks/web_load.py
 
 balance: setup ## compare orders and fixed sets by how busy they keep workers; draw it (half an hour)
 	@$(PERMITTED) $(BIN)/python benchmarks/balance.py

@@ -90,7 +90,7 @@ setup(
         "yahtzee_cluster": ["py.typed"],
         "yahtzee_cluster.analysis": ["page.css", "page.js"],
         "yahtzee_cluster.kernels": ["*.pyi"],
-        "yahtzee_cluster.web": ["page/*"],
+        "yahtzee_cluster.web": ["page/*", "answer.schema.json"],
         "yahtzee_cluster.game.presets": ["*.toml"],
         "yahtzee_cluster.jobs": ["*.toml"],
         "yahtzee_cluster.strategies": ["*.toml"],

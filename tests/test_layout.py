@@ -209,7 +209,13 @@ def test_built_wheel_works_elsewhere(tmp_path: Path) -> None:
     wheel = built_wheel(tmp_path)
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"yahtzee_cluster"}
-    for path in ("game/presets/yahtzee.toml", "analysis/page.css", "analysis/page.js", "web/page/index.html"):
+    for path in (
+        "game/presets/yahtzee.toml",
+        "analysis/page.css",
+        "analysis/page.js",
+        "web/page/index.html",
+        "web/answer.schema.json",
+    ):
         assert f"yahtzee_cluster/{path}" in names
     for folder, kind in {
         "jobs": "*.toml",

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 import signal
 import socket
 import sys
@@ -112,11 +111,6 @@ class Site:
                 pass
             return found
 
-    def resident_bytes(self) -> int:
-        """The memory of the server itself, without its workers."""
-        with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
 
 @contextmanager
 def serving(*flags: object) -> Iterator[Site]:
@@ -128,7 +122,8 @@ def serving(*flags: object) -> Iterator[Site]:
         yield site
         workers = site.workers
         signal_to(site.pid, signal.SIGTERM)
-        assert job.end(20).stderr == ""
+        stderr = job.end(20).stderr
+        assert stderr == "", stderr
         assert eventually(lambda: not any(map(is_there, workers)))
 
 

@@ -20,7 +20,8 @@ def built_wheel(place: Path) -> Path:
 
 def _copy_the_checkout(path: Path) -> None:
     """Put the sources elsewhere, and what was compiled of them where a build looks for it and finds it new enough."""
-    for name in ("kernels", "yahtzee_cluster", "jobs", "strategies", "slurm", "examples", "build/cython-release"):
+    folders = "kernels", "yahtzee_cluster", "jobs", "strategies", "slurm", "examples", "docs", "build/cython-release"
+    for name in folders:
         copytree(ROOT / name, path / name, symlinks=True)
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         copy2(ROOT / name, path)

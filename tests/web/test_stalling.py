@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import resource
 import signal
 import socket
@@ -9,6 +10,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from launch import is_there, processor_s, signal_to
@@ -36,7 +38,7 @@ def site() -> Iterator[Site]:
 
 def busy(site: Site) -> list[int]:
     """The workers that have begun to compute something."""
-    return [pid for pid in site.workers if is_there(pid) and processor_s(pid) > 1.5]
+    return [pid for pid in site.workers if is_there(pid) and processor_s(pid) > 1.2]
 
 
 def begin_long(site: Site, n_questions: int = 1, **headers: str) -> list[socket.socket]:
@@ -122,6 +124,7 @@ def test_workers_that_are_killed(site: Site) -> None:
     connection.settimeout(10)
     assert connection.recv(1 << 16).startswith(b"HTTP/1.1 503 ")
     assert site.answer("duel", strategies=["greedy", "greedy"], games=10)["games"] == 10
+    connection.close()
     for pid in site.workers:
         signal_to(pid, signal.SIGKILL)
     assert eventually(lambda: not any(map(is_there, site.workers)))
@@ -129,19 +132,17 @@ def test_workers_that_are_killed(site: Site) -> None:
 
 
 def test_a_question_that_takes_too_much_memory(site: Site) -> None:
-    """A worker that gets no more memory refuses the question with 503, and it and the server go on."""
+    """A worker that gets no more memory refuses the question with 503, and the next question gets another worker."""
     assert eventually(lambda: len(site.workers) == 1)
     (worker,) = site.workers
     assert site.ask("advise", {"goal": "reach:200", "card": "chance=20"}).status == 200
-    with open(f"/proc/{worker}/statm", encoding="ascii") as file:  # noqa: PTH123
-        size = int(file.read().split()[0]) * resource.getpagesize()
+    size = int(Path(f"/proc/{worker}/statm").read_text().split()[0]) * resource.getpagesize()
     resource.prlimit(worker, resource.RLIMIT_AS, (size + (8 << 20), 4 << 30))
     said = site.ask("advise", {"rules": "kniffel", "goal": "reach:250"})
     assert (said.status, said.error) == (503, "this question takes more memory than a question may take")
     assert site.ask("advise", {"dice": "22256"}).status == 200
-    resource.prlimit(worker, resource.RLIMIT_AS, (4 << 30, 4 << 30))
     assert site.ask("advise", {"goal": "reach:200", "card": "chance=20"}).status == 200
-    assert site.workers == [worker]
+    assert worker not in site.workers
 
 
 def test_workers_are_modest(site: Site) -> None:
@@ -149,10 +150,9 @@ def test_workers_are_modest(site: Site) -> None:
     assert eventually(lambda: len(site.workers) == 1)
     (worker,) = site.workers
     assert site.ask("advise", {"goal": "reach:5"}).status == 200
-    stat = open(f"/proc/{worker}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()  # noqa: PTH123, SIM115
-    assert int(stat[16]) == 10
+    assert os.getpriority(os.PRIO_PROCESS, worker) == 10
     assert resource.prlimit(worker, resource.RLIMIT_AS)[0] == 4 << 30
-    assert open(f"/proc/{worker}/oom_score_adj", encoding="ascii").read() == "1000\n"  # noqa: PTH123, SIM115
+    assert Path(f"/proc/{worker}/oom_score_adj").read_text() == "1000\n"
 
 
 def test_a_question_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +233,9 @@ def _has_ended(connection: socket.socket) -> bool:
 
 def test_games_that_are_solved_first(site: Site) -> None:
     """While the values of other games are computed for the first time, advice in this one is not held up."""
-    asked = [site.begin("advise", {"rules": name}) for name in ("yatzy", "kniffel", "simple", "no-joker", "forced-joker")]
+    asked = [
+        site.begin("advise", {"rules": name}) for name in ("yatzy", "kniffel", "simple", "no-joker", "forced-joker")
+    ]
     assert sorted(cheap_s(site) for _ in range(20))[10] < 0.3
     for connection in asked:
         connection.settimeout(60)

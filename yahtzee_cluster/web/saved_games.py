@@ -29,10 +29,9 @@ class SavedGames:
     """The games in a folder; nothing outside it is read or written, whatever a name says."""
 
     def __init__(self, folder: str) -> None:
-        path = Path(folder)
-        if not path.is_dir():
+        self._folder = Path(folder)
+        if not folder or not os.path.isdir(folder):  # noqa: PTH112  # which is False for what can be no name
             raise FileError(folder, "expected a folder for games")
-        self._folder = path
 
     def names(self) -> list[str]:
         """The names of the games, the latest first."""

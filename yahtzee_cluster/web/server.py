@@ -28,6 +28,7 @@ from yahtzee_cluster.fields import Fields
 from yahtzee_cluster.play.answer import VERSION
 from yahtzee_cluster.play.deck import INTERVALS_S
 from yahtzee_cluster.play.question import parsed
+from yahtzee_cluster.web.description import JSON, LINES, description
 from yahtzee_cluster.web.guard import Guard
 from yahtzee_cluster.web.questions import (
     BUILT_IN,
@@ -50,8 +51,6 @@ BODY_WITHIN_S = 10.0
 """The time within which a question has to arrive."""
 N_WORKERS = 2
 NEW = {"cache-control": "no-store"}
-LINES = "application/x-ndjson"
-"""The form of an answer with its progress before it: a JSON object a line."""
 PAGE = resources.files("yahtzee_cluster") / "web" / "page"
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -69,6 +68,7 @@ class Server:
     def __init__(self, games: SavedGames | None = None, *, is_open: bool = False) -> None:
         self._games = games
         self._advisers = Advisers(len(BUILT_IN))
+        self._solved: set[str] = set()
         self._solving = {name: asyncio.Lock() for name in BUILT_IN}
         self._workers = Workers(N_WORKERS)
         self._files = {
@@ -80,6 +80,7 @@ class Server:
             Route("/api/games/{name}", self._read_game, methods=["GET"]),
             Route("/api/games/{name}", self._write_game, methods=["PUT"]),
             Route("/api/{kind}", self._ask, methods=["POST"]),
+            Route("/openapi.json", self._describe),
             Route("/{file}", self._file),
             Route("/", self._file),
         ]
@@ -111,9 +112,11 @@ class Server:
 
     async def _solve(self, name: str) -> None:
         """Have the expected scores of a built-in game."""
-        adviser = self._advisers.of(rules_asked({"rules": name}))
-        async with self._solving[name]:
-            await asyncio.to_thread(lambda: adviser.expected)
+        if name not in self._solved:
+            adviser = self._advisers.of(rules_asked({"rules": name}))
+            async with self._solving[name]:
+                await asyncio.to_thread(lambda: adviser.expected)
+            self._solved.add(name)
 
     # ------------------------------------------------------------------------------------------------ files
 
@@ -123,6 +126,10 @@ class Server:
         if static is None:
             raise HTTPException(404, "no such page")
         return static.response(request)
+
+    async def _describe(self, _: Request) -> Response:
+        """The description of all that can be asked."""
+        return Response(json.dumps(description()), headers=NEW, media_type=JSON)
 
     async def _about(self, _: Request) -> Response:
         """The games and strategies that come with the program."""
@@ -206,7 +213,7 @@ class Server:
 class _Answer(Response):
     """A JSON object. Characters beyond ASCII are escaped, because what a question has need not be valid Unicode."""
 
-    media_type = "application/json"
+    media_type = JSON
 
     def __init__(self, found: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         content = json.dumps({"version": VERSION, **found}, allow_nan=False)
@@ -235,8 +242,8 @@ class _Static:
 
 async def _question(request: Request) -> tuple[dict[str, Any], str]:
     """The JSON object in a body of limited size, which has to arrive in time; and its text."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "expected a body of type application/json")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise HTTPException(415, f"expected a body of type {JSON}")
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_WITHIN_S):

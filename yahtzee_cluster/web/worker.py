@@ -63,9 +63,10 @@ def main() -> None:
             teller.tell(answer=found)
         except YahtzeeClusterError as error:
             teller.tell(refused=str(error))
-        except MemoryError:
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and str(error) != "can't start new thread":  # for want of memory
+                raise
             teller.tell(failed="this question takes more memory than a question may take")
-            advisers = Advisers(GAMES)
 
 
 def _read(lines: SimpleQueue[str]) -> None:

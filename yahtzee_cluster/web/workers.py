@@ -52,6 +52,7 @@ class _Worker:
             elif "refused" in message:
                 raise UsageError(message["refused"])
             elif "failed" in message:
+                self.kill()
                 raise BusyError(message["failed"])
             else:
                 answer: dict[str, Any] = message["answer"]
@@ -64,8 +65,8 @@ class _Worker:
         if self._process is None or self._process.stdout is None or self._process.stdout.at_eof():
             command = sys.executable, "-m", "yahtzee_cluster.web.worker"
             self._process = await asyncio.create_subprocess_exec(
-                *command, stdin=PIPE, stdout=PIPE, limit=LONGEST_LINE, start_new_session=True
-            )  # in a session of its own, Ctrl-C ends the server alone, which then ends its workers
+                *command, stdin=PIPE, stdout=PIPE, limit=LONGEST_LINE, process_group=0
+            )  # in a group of its own, Ctrl-C ends the server alone, which then ends its workers
         return self._process
 
     def kill(self) -> None:
