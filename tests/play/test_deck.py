@@ -344,7 +344,7 @@ def test_games_through_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     game.write_text(f"rules: yacht\ngoal: reach:150\n{GAME}")
     assert cli.main(["practice", "--from", str(game), "--json", "--count", "2"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["goal"] == "reach:150"
+    assert (told["goal"], told["seed"]) == ("reach:150", None)
     costly = review(parse_record(game.read_text()), YACHT, parse_goal("reach:150")).costliest
     assert [one["dice"] for one in told["exercises"]] == [[*(one.position.dice or ())] for one in costly[:2]]
 
@@ -355,6 +355,9 @@ def test_own_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["practice", "--rules", str(tmp_path / "mine.toml"), "--json", "--count", "3"]
     assert cli.main(flags) == 0
     assert len(json.loads(capsys.readouterr().out)["exercises"]) == 3
+
+
+FILES = {"BEST": "best.txt", "OTHER": "other.txt", "ONE": "one.toml"}
 
 
 @pytest.mark.parametrize(
@@ -369,6 +372,7 @@ def test_own_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--deck", "/nowhere/deck.json"], "/nowhere/deck.json: cannot be written: No such directory"),
         (["--goal", "win"], "goal: say against whom"),
         (["--cache", "much"], "'much'"),
+        (["--rules", "ONE"], "goal: people hardly go wrong in this game; name another goal, or another game"),
         (["--from", "BEST"], "from: no decision of these games could be better"),
         (["--from", "BEST", "OTHER"], "goal: these games were played for several goals; say which is meant"),
     ],
@@ -377,7 +381,8 @@ def test_refused_commands(flags: list[str], message: str, tmp_path: Path, capsys
     """One line and exit code 2."""
     (tmp_path / "best.txt").write_text("rules: yacht\n66666 yacht\n")
     (tmp_path / "other.txt").write_text("rules: yacht\ngoal: reach:9\n66666 yacht\n")
-    named = {"BEST": str(tmp_path / "best.txt"), "OTHER": str(tmp_path / "other.txt")}
+    (tmp_path / "one.toml").write_text('name = "one"\n[[category]]\nname = "twos"\nface = 2\n')
+    named = {name: str(tmp_path / file) for name, file in FILES.items()}
     assert cli.main(["practice", *(named.get(flag, flag) for flag in flags)]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1

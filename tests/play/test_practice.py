@@ -316,11 +316,10 @@ def test_refused_exercises(table: object, message: str) -> None:
 def test_few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where people hardly go wrong, fewer positions are found than asked for, or none."""
     two_boxes, one_box = (Adviser(parse_rules(text, "test")) for text in (TWO_BOXES, ONE_BOX))
-    with pytest.raises(UsageError, match="people hardly go wrong in this game; name another goal"):
-        draw(one_box, MEAN, 1, 1)
+    assert draw(one_box, MEAN, 1, 1) == ()
     monkeypatch.setattr("yahtzee_cluster.play.practice.PATIENCE", 10)
-    with pytest.raises(UsageError, match=r"only \d+ such positions were found; ask for fewer"):
-        draw(two_boxes, MEAN, 500, 1)
+    some = draw(two_boxes, MEAN, 500, 1)
+    assert 0 < len({*some}) == len(some) < 500
     for n in (0, 501, -1):
         with pytest.raises(UsageError, match="count: expected a whole number from 1 to 500"):
             draw(two_boxes, MEAN, n, 1)

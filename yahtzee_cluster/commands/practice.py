@@ -114,6 +114,8 @@ class _Practice:
         found = self._of(games)
         if self.options.deck is None:
             exercises = found[: self.n] or draw(self.adviser, self.goal, self.n, self.seed)
+            if not exercises:
+                raise UsageError("goal: people hardly go wrong in this game; name another goal, or another game")
             if not self.options.json:
                 return self._asked(exercises)
             return json.dumps(self._tested(exercises) if self.options.test else self._facts(exercises))
@@ -161,7 +163,8 @@ class _Practice:
 
     def _facts(self, exercises: Sequence[Exercise]) -> dict[str, object]:
         asked = [exercise.to_dict() for exercise in exercises]
-        return {"rules": self.adviser.rules.name, "goal": str(self.goal), "seed": self.seed, "exercises": asked}
+        seed = None if getattr(self.options, "from") else self.seed
+        return {"rules": self.adviser.rules.name, "goal": str(self.goal), "seed": seed, "exercises": asked}
 
     def _tested(self, exercises: Sequence[Exercise]) -> dict[str, object]:
         """The score of the moves on standard input, a line for each exercise."""

@@ -41,7 +41,7 @@ In Yahtzee they lose 37, 18, 29 and 13 points a game.
 MOST = 500
 """The most positions that are drawn at a time."""
 PATIENCE = 1000
-"""After so many games in a row that bring no new position there are none left."""
+"""After so many games in a row that bring no new position, no further ones are played."""
 SEEDS = 2**32
 COSTLIEST = 5
 """Mistakes that a score lists."""
@@ -136,21 +136,22 @@ def judged(adviser: Adviser, goal: Goal, exercise: Exercise, text: str) -> Answe
 
 
 def draw(adviser: Adviser, goal: Goal, n: int, seed: int, known: Collection[Exercise] = ()) -> tuple[Exercise, ...]:
-    """So many positions to practise, no two alike and none of the known ones; the same seed draws the same."""
+    """So many positions to practise, no two alike and none of the known ones; the same seed draws the same.
+
+    There are fewer if people go wrong in so few positions that many games in a row bring no new one.
+    """
     if not is_integer(n, 1, MOST):
         raise UsageError(f"count: expected a whole number from 1 to {MOST}, found {shown(n)}")
     seen, in_vain = {one.position for one in known}, 0
     found: list[Exercise] = []
     games = taken(adviser, goal, people(adviser), np.random.default_rng(seed))
-    while len(found) < n:
+    while len(found) < n and in_vain < PATIENCE:
         exercise = next(games)
+        in_vain += 1
         if exercise is not None and exercise.position not in seen:
             seen.add(exercise.position)
             found.append(exercise)
             in_vain = 0
-        elif (in_vain := in_vain + 1) == PATIENCE:
-            advice = f"only {len(found)} such positions were found; ask for fewer" if found else "name another goal"
-            raise UsageError(f"count: people hardly go wrong in this game; {advice}")
     return tuple(found)
 
 
