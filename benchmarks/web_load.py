@@ -22,6 +22,7 @@ from typing import Any
 
 import hypothesis
 import schemathesis
+from schemathesis.core.result import Ok
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 CARD = "aces=3,deuces=6,treys=9,fours=12,fives=15,3k=20,4k=20,chance=20,yahtzee=0"
@@ -112,10 +113,10 @@ def share(took: list[float], percent: float) -> float:
 def made_up(port: int, n_each: int) -> Iterator[int]:
     """The statuses of requests made up from the description: for each question so many that fit it, and that do not."""
     for result in schemathesis.openapi.from_url(f"http://127.0.0.1:{port}/openapi.json").get_all_operations():
-        operation = result.ok()
-        if operation.body:
-            for mode in schemathesis.GenerationMode:
-                yield from _asked(operation.as_strategy(generation_mode=mode), n_each)
+        assert isinstance(result, Ok), result
+        for mode in schemathesis.GenerationMode:
+            if result.ok().body:
+                yield from _asked(result.ok().as_strategy(generation_mode=mode), n_each)
 
 
 def _asked(cases: Any, n_requests: int) -> list[int]:
@@ -129,7 +130,7 @@ def _asked(cases: Any, n_requests: int) -> list[int]:
         suppress_health_check=[*hypothesis.HealthCheck],
     )
     @hypothesis.given(case=cases)
-    def ask(case: schemathesis.Case) -> None:
+    def ask(case: Any) -> None:
         statuses.append(case.call(timeout=600).status_code)
 
     ask()

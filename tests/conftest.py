@@ -24,7 +24,10 @@ hypothesis.settings.load_profile("default")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it, and hands that on
 
 ONE_BY_ONE = {
-    "clock": {"campaign", "hosts", "lost", "messages", "powercuts", "progress", "replaced", "stopping", "writes"},
+    "clock": {
+        *("campaign", "command", "hosts", "load", "lost", "messages", "powercuts", "progress", "refusals", "replaced"),
+        *("stalling", "stopping", "writes"),
+    },
     "ranks": {
         *("advice", "balance", "cli", "from_a_card", "kept_frontier", "pasted", "run", "slurm", "yahtzee"),
     },

@@ -27,6 +27,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("next-rolls", {"card": CARD, "dice": "66612", "keep": "666", "goal": "mean"}),
     ("review", {"record": GAME, "goal": None}),
     ("review", {"record": {"turns": [TURN]}}),
+    ("review", {"record": "12345 chance"}),
     ("record", {"record": GAME}),
     ("duel", {"strategies": ["greedy", "expected"], "games": 10, "seed": None}),
 ]

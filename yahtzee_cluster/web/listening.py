@@ -87,8 +87,8 @@ class _Connection(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
-            others = (one for one in self.connections if one is not self and not one.transport.is_closing())
-            next((one for one in others if one.is_idle), self).transport.abort()
+            others = (one for one in self.connections if isinstance(one, _Connection) and one is not self)
+            next((one for one in others if one.is_idle and not one.transport.is_closing()), self).transport.abort()
         self._watch = self.loop.call_later(STALL_S, self._look, None)
 
     def connection_lost(self, exc: Exception | None) -> None:
