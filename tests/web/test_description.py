@@ -13,6 +13,7 @@ from yahtzee_cluster.web.questions import KINDS
 
 CARD = "aces=3,deuces=6,treys=9,fours=12,fives=15,3k=20,4k=20,chance=20,yahtzee=0"
 GAME = "player: one\n\n22256 keep 222, 22235 keep 222, 22266 full-house\n... 12345 large-straight\nyahtzee=50\n"
+EXERCISE = {"card": {"aces": 3, "yahtzee": 50}, "dice": [2, 2, 2, 5, 6], "rolls_left": 1}
 TURN = {"box": "chance", "points": 20}
 ASKED: list[tuple[str, dict[str, Any]]] = [
     ("rules", {}),
@@ -29,6 +30,11 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("review", {"record": {"turns": [TURN]}}),
     ("review", {"record": "12345 chance"}),
     ("record", {"record": GAME}),
+    ("exercises", {"count": 3, "seed": 7, "goal": "mean"}),
+    ("exercises", {"rules": "yacht", "count": 2}),
+    ("judge", {"exercise": EXERCISE, "move": "k 2 2 2", "goal": "reach:250"}),
+    ("judge", {"exercise": EXERCISE, "move": "fh"}),
+    ("ratings", {"exercises": [EXERCISE, EXERCISE | {"rolls_left": 0}]}),
     ("duel", {"strategies": ["greedy", "expected"], "games": 10, "seed": None}),
 ]
 

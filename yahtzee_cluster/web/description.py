@@ -7,9 +7,17 @@ from importlib import resources
 from typing import Any
 
 from yahtzee_cluster import __version__
-from yahtzee_cluster.fields import MAX_COUNT
+from yahtzee_cluster.fields import MAX_COUNT, MAX_TEXT
 from yahtzee_cluster.play.record import MOST_ROLLS
-from yahtzee_cluster.web.questions import BUILT_IN, MOST_GAMES, MOST_RULES, MOST_SEATS, MOST_SESSION
+from yahtzee_cluster.web.questions import (
+    BUILT_IN,
+    MOST_EXERCISES,
+    MOST_GAMES,
+    MOST_RULES,
+    MOST_SEATS,
+    MOST_SESSION,
+    SEEDS,
+)
 from yahtzee_cluster.web.saved_games import NAME
 
 Schema = dict[str, Any]
@@ -95,6 +103,7 @@ SCHEMAS: dict[str, Schema] = {
         extra_bonus=_whole(),
         mean=_or_null(NUMBER),
     ),
+    "exercise": _all(card=POINTS, dice=DICE, rolls_left=_whole(0, 2)),
     "decision": _all(
         turn=_whole(1),
         kind=_text(),
@@ -177,13 +186,46 @@ ASKED: dict[str, tuple[str, Schema, Schema]] = {
         _object("record", record=_ref("record")),
         _all(**WRITTEN),
     ),
+    "exercises": (
+        "Positions to practise, drawn where people go wrong",
+        _object(
+            count=_or_null(_whole(1, MOST_EXERCISES)), seed=_or_null(_whole(0, SEEDS)), goal=_or_null(_ref("goal"))
+        ),
+        _all(exercises=_list(_ref("exercise"))),
+    ),
+    "judge": (
+        "What a move costs in a position",
+        _object(
+            *("exercise", "move"),
+            exercise=_ref("exercise"),
+            move=_text("Such as keep 2 2 2, or a box.", maxLength=MAX_TEXT),
+            goal=_or_null(_ref("goal")),
+        ),
+        _all(
+            card=POINTS,
+            dice=DICE,
+            rolls_left=_whole(0, 2),
+            **dict.fromkeys(("kind", "made", "best"), _text()),
+            loss=NUMBER,
+            right=FLAG,
+        ),
+    ),
+    "ratings": (
+        "What strategies score at some positions, the best first",
+        _object("exercises", exercises=_list(_ref("exercise"), 1, MOST_EXERCISES), goal=_or_null(_ref("goal"))),
+        _all(
+            strategies=_list(
+                _all(name=_text(), positions=_whole(), right=_whole(), loss=NUMBER, loss_in_a_game=_or_null(NUMBER))
+            )
+        ),
+    ),
     "duel": (
         "Games with dice of several strategies",
         _object(
             "strategies",
             strategies=_list(_text(), 2, MOST_SEATS),
             games=_or_null(_whole(1, MOST_GAMES)),
-            seed=_or_null(_whole(0, 2**32)),
+            seed=_or_null(_whole(0, SEEDS)),
         ),
         _all(
             games=_whole(1),
@@ -207,6 +249,7 @@ def description() -> dict[str, Any]:
     facts = _all(
         rules=_list(_ref("game")),
         strategies=_list(_all(name=_text(), about=_text(), rules=_or_null(_text()), mean=_or_null(NUMBER))),
+        intervals=_list(_whole()) | {"description": "Seconds for which a position of a deck rests."},
         saves=FLAG | {"description": "Whether games are kept."},
     )
     kept = _object("record", record=_ref("record"), rules=_ref("rules"))
