@@ -1,7 +1,9 @@
 """A real browser for the tests of the page: Debian's Chromium, installed or unpacked by `make browser`."""
 
+import gc
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,3 +36,13 @@ def started() -> Iterator[Browser]:
         )
         yield browser
         browser.close()
+    _forget()
+
+
+def _forget() -> None:
+    """Collect what Playwright leaves behind, which complains that its event loop is closed."""
+    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    try:
+        gc.collect()
+    finally:
+        sys.unraisablehook = hook
