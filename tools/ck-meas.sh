@@ -1,0 +1,22 @@
+#!/bin/sh
+# Run the kernel tests on kernels that check themselves: tools/checked-kernels.sh debug|sanitize
+# Comparing with another solver, or solving whole games, would check nothing here that the plain tests do not; nor would
+# solving more races from the middle of a game.
+# The build is a tree of its own under build/, put before the checkout's on Python's path.
+set -eu
+cd "$(dirname "$0")/.."
+mode=$1
+tree=$PWD/build/$mode
+YAHTZEE_CLUSTER_BUILD=$mode .venv/bin/python setup.py --quiet build --build-lib "$tree" --build-temp "$tree-objects"
+if [ "$mode" = sanitize ]; then
+    preload=$(${CC:-cc} -print-file-name=libasan.so)
+    # Python itself never frees everything, and its allocator hides overruns from the sanitizer.
+    set -- env LD_PRELOAD="$preload" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc
+else
+    set -- env
+fi
+echo "== kernel tests, $mode build"
+PYTHONPATH=$tree:/tmp/h/prompt_meas YAHTZEE_CLUSTER_EXPECT=$tree "$@" .venv/bin/pytest -p cputimes -q --no-header -p no:cacheprovider -m "not witness and not whole" \
+    -k "not end_of_a_real_game and not samples_are_judged and not (every_state and not two-sixes)" \
+    tests/kernels tests/storage/test_digest.py tests/objectives/test_expected.py tests/objectives/test_probabilities.py \
+    tests/objectives/test_race_from_here.py tests/analysis/test_games.py tests/analysis/test_statistics.py
