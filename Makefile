@@ -56,7 +56,7 @@ docs: setup ## build the documentation as a site, build/site/index.html (seconds
 types: setup ## check the types with mypy (a minute)
 	@$(BIN)/mypy
 
-checked-kernels: checked-sanitize checked-debug
+checked-kernels: checked-sanitize
 checked-%: setup
 	@tools/checked-kernels.sh $*
 

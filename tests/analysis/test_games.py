@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launch import command, computed
+from in_process import command
+from launch import computed
 from small_games import SMALL
 
 from yahtzee_cluster.analysis.forward import compare, play_by, play_for, play_for_mean

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch import command, computed
+from in_process import command
+from launch import computed
 
 from yahtzee_cluster.analysis.forward import play_for_mean
 from yahtzee_cluster.tables.table import Table

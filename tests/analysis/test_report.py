@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from launch import command, computed
+from in_process import command
+from launch import computed, program
 from small_games import SMALL
 
 from yahtzee_cluster.analysis.forward import compare, play_for_mean
@@ -206,7 +207,7 @@ def test_the_user_s_own_figures_do_not_matter(table: Table, written: Path, tmp_p
     """However somebody has set up matplotlib, the report is the same."""
     (tmp_path / "matplotlibrc").write_text("lines.marker: x\nfont.size: 30\n")
     flags = ["--store", table.path, "--for", TARGET, "--out", tmp_path]
-    assert command("report", *flags, MATPLOTLIBRC=str(tmp_path / "matplotlibrc")).returncode == 0
+    assert program("report", *flags, MATPLOTLIBRC=str(tmp_path / "matplotlibrc")).returncode == 0
     assert (tmp_path / "index.html").read_bytes() == (written / "index.html").read_bytes()
 
 

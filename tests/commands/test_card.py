@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch import command, compute, computed
+from in_process import command
+from launch import compute, computed
 from small_games import SMALL, utility
 
 from yahtzee_cluster.game.rule_files import parse_rules

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from launch import command, processor_s
+from launch import processor_s, program
 
 import yahtzee_cluster
 from yahtzee_cluster.commands import cli
@@ -29,7 +29,7 @@ def refusal(result: subprocess.CompletedProcess[str]) -> str:
 
 def test_expected_for_people() -> None:
     """The table of the default rules is printed beside the published numbers."""
-    result = command("expected")
+    result = program("expected")
     assert (result.returncode, result.stderr) == (0, "")
     assert "mean       254.5896   published 254.5896\n" in result.stdout
     assert "std        59.6117   published 59.6117\n" in result.stdout
@@ -38,7 +38,7 @@ def test_expected_for_people() -> None:
 
 def test_expected_for_machines() -> None:
     """With --json there is one object with five fields, in full precision, the same on every run."""
-    first, second = (json.loads(command("expected", "--rules", "yaht", "--json").stdout) for _ in range(2))
+    first, second = (json.loads(program("expected", "--rules", "yaht", "--json").stdout) for _ in range(2))
     assert list(first) == ["rules", "mean", "std", "anchors", "elapsed_s"]
     assert (first["rules"], first["anchors"]) == ("yaht", 8192)
     assert (round(first["mean"], 1), round(first["std"], 2)) == (234.6, 31.95)
@@ -49,14 +49,14 @@ def test_expected_for_machines() -> None:
 def test_own_rules(tmp_path: Path) -> None:
     """A printed rule set, edited, is another game."""
     file = tmp_path / "my-rules.toml"
-    file.write_text(command("rules", "yacht").stdout.replace("points = 50", "points = 60"), encoding="utf-8")
-    mean = json.loads(command("expected", "--rules", str(file), "--json").stdout)["mean"]
+    file.write_text(program("rules", "yacht").stdout.replace("points = 50", "points = 60"), encoding="utf-8")
+    mean = json.loads(program("expected", "--rules", str(file), "--json").stdout)["mean"]
     assert 169.8 < mean < 180
 
 
 def test_rules_are_listed() -> None:
     """Every preset has a line with its published numbers."""
-    lines = command("rules").stdout.splitlines()[1:]
+    lines = program("rules").stdout.splitlines()[1:]
     assert [line.split()[0] for line in lines] == preset_names()
     for line, rules in zip(lines, map(load_rules, preset_names()), strict=True):
         assert line.split()[2:4] == [rules.published_mean or "-", rules.published_std or "-"]
@@ -64,25 +64,25 @@ def test_rules_are_listed() -> None:
 
 def test_rules_for_machines() -> None:
     """With --json, rule sets are listed with their boxes and published numbers, and one is as in its TOML."""
-    listed = json.loads(command("rules", "--json").stdout)
+    listed = json.loads(program("rules", "--json").stdout)
     assert [rules["name"] for rules in listed] == preset_names()
     assert (listed[0]["boxes"][0], listed[0]["published_mean"], listed[0]["published_std"]) == (
         "aces",
         254.5896,
         59.6117,
     )
-    assert json.loads(command("rules", "yacht", "--json").stdout) == tomllib.loads(command("rules", "yacht").stdout)
+    assert json.loads(program("rules", "yacht", "--json").stdout) == tomllib.loads(program("rules", "yacht").stdout)
 
 
 def test_jobs_are_listed() -> None:
     """Every job file has a line; by its name it is printed as it is, and so are the files for Slurm."""
-    lines = command("jobs").stdout.splitlines()
+    lines = program("jobs").stdout.splitlines()
     assert [line.split()[0] for line in lines] == [
         *sorted(path.stem for path in (ROOT / "jobs").glob("*.toml")),
         *("site.sh", "chain.sh"),
     ]
-    assert command("jobs", "scores").stdout == (ROOT / "jobs" / "scores.toml").read_text()
-    assert command("jobs", "site.sh").stdout == (ROOT / "slurm" / "site.sh").read_text()
+    assert program("jobs", "scores").stdout == (ROOT / "jobs" / "scores.toml").read_text()
+    assert program("jobs", "site.sh").stdout == (ROOT / "slurm" / "site.sh").read_text()
 
 
 def test_jobs_by_name(tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ def test_close_names(kind: str, tmp_path: Path) -> None:
     """For a name that is nearly right, the right one is suggested."""
     arguments, expected = CLOSE[kind]
     (tmp_path / "job.toml").write_text('objective = "maxprb"\n')
-    said = refusal(command(*(tmp_path / "job.toml" if word == "JOB" else word for word in arguments)))
+    said = refusal(program(*(tmp_path / "job.toml" if word == "JOB" else word for word in arguments)))
     assert said.endswith(f"{expected}\n")
 
 
 def test_names_that_are_not_close() -> None:
     """For a name that is like none, all are listed."""
-    assert "chess: no such job or file; jobs are approx, " in refusal(command("plan", "--job", "chess"))
-    assert "invalid choice: 'chess' (choose from " in refusal(command("chess"))
+    assert "chess: no such job or file; jobs are approx, " in refusal(program("plan", "--job", "chess"))
+    assert "invalid choice: 'chess' (choose from " in refusal(program("chess"))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_plan_is_a_verb() -> None:
     flags = ["--rules", "yacht", "--target", "100", "--ranks", "4", "--costs", "assumed"]
     module = [sys.executable, "-m", "yahtzee_cluster.plan", *flags]
     printed = subprocess.run(module, capture_output=True, text=True, timeout=300, check=True).stdout
-    assert command("plan", *flags).stdout == printed
+    assert program("plan", *flags).stdout == printed
 
 
 def test_only_the_chosen_verb_is_loaded() -> None:
@@ -157,7 +157,7 @@ def test_only_the_chosen_verb_is_loaded() -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(shell: str, tmp_path: Path) -> None:
     """The file for each shell knows all verbs and flags; a shell that is there can read it."""
-    result = command("completion", shell)
+    result = program("completion", shell)
     assert (result.returncode, result.stderr) == (0, "")
     assert all(word in result.stdout for word in (*cli.VERBS, "rolls-left", "race-wins"))
     if shutil.which(shell):
@@ -167,23 +167,23 @@ def test_completion(shell: str, tmp_path: Path) -> None:
 
 def test_completion_in_bash(tmp_path: Path) -> None:
     """Bash completes verbs, flags and choices."""
-    (tmp_path / "completion").write_text(command("completion", "bash").stdout)
+    (tmp_path / "completion").write_text(program("completion", "bash").stdout)
     for words, expected in {
         "pl": ["plan", "play"],
         "run --obj": ["--objective"],
         "run --objective max": ["maxprob"],
     }.items():
-        program = f""". {tmp_path / "completion"}
+        script = f""". {tmp_path / "completion"}
             COMP_WORDS=(yahtzee-cluster {words}) COMP_CWORD={len(words.split())}
             $(complete -p yahtzee-cluster | sed 's/.*-F \\([^ ]*\\).*/\\1/') && echo "${{COMPREPLY[@]}}"
         """
-        result = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=60, check=True)
+        result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
         assert result.stdout.split() == expected, words
 
 
 def test_manual_page() -> None:
     """The manual page has every verb with its flags."""
-    page = command("man").stdout.replace("\\-", "-")
+    page = program("man").stdout.replace("\\-", "-")
     assert page.startswith('.TH YAHTZEE-CLUSTER "1"')
     assert all(f"yahtzee-cluster {verb}" in page for verb in cli.VERBS)
     assert "--rolls-left" in page
@@ -194,14 +194,14 @@ def test_without_the_extra(verb: str, tmp_path: Path) -> None:
     """Without the packages that make its file, a verb names the extra that brings them."""
     for name in ("shtab", "argparse_manpage"):
         (tmp_path / f"{name}.py").write_text("raise ImportError\n")
-    result = command(*{"completion": ["completion", "bash"], "man": ["man"]}[verb], PYTHONPATH=str(tmp_path))
+    result = program(*{"completion": ["completion", "bash"], "man": ["man"]}[verb], PYTHONPATH=str(tmp_path))
     assert 'install it with pip install "yahtzee_cluster[shell]"' in refusal(result)
 
 
 @pytest.mark.parametrize("verb", sorted(cli.VERBS))
 def test_help(verb: str) -> None:
     """Every verb explains itself, and its example is a command of this name."""
-    result = command(verb, "--help")
+    result = program(verb, "--help")
     assert result.returncode == 0
     assert result.stdout.startswith(f"usage: yahtzee-cluster {verb}")
     examples = re.findall(r"Examples?: ([^;]*)", " ".join(result.stdout.split()))
@@ -213,14 +213,14 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     bad = tmp_path / "bad.toml"
     bad.write_text('name = "x"\n[[category]]\nname = "a"\npoints = -3\n', encoding="utf-8")
     assert "bridge: no such rule set or file; rule sets are yahtzee, " in refusal(
-        command("expected", "--rules", "bridge")
+        program("expected", "--rules", "bridge")
     )
-    assert "bridge: no such rule set; there are yahtzee, " in refusal(command("rules", "bridge"))
+    assert "bridge: no such rule set; there are yahtzee, " in refusal(program("rules", "bridge"))
     assert 'bad.toml: category a: points: expected "sum" or a whole' in refusal(
-        command("expected", "--rules", str(bad))
+        program("expected", "--rules", str(bad))
     )
-    assert "cannot be read: No such file" in refusal(command("expected", "--rules", str(tmp_path / "none.toml")))
-    assert "no instruction set 'vax' here" in refusal(command("expected", YAHTZEE_CLUSTER_ISA="vax"))
+    assert "cannot be read: No such file" in refusal(program("expected", "--rules", str(tmp_path / "none.toml")))
+    assert "no instruction set 'vax' here" in refusal(program("expected", YAHTZEE_CLUSTER_ISA="vax"))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_names_that_are_too_long(arguments: list[str], tmp_path: Path) -> None:
     """No name of a file is too long, and no number, to be refused in one line."""
     (tmp_path / "job.toml").write_text('rules = "yacht"\n')
     meant = {"LONG": "x" * 300, "LONG:5": "x" * 300 + ":5", "JOB": tmp_path / "job.toml"}
-    assert "expected" in (said := refusal(command(*(meant.get(word, word) for word in arguments)))) or "x" * 300 in said
+    assert "expected" in (said := refusal(program(*(meant.get(word, word) for word in arguments)))) or "x" * 300 in said
 
 
 @pytest.mark.parametrize("after_s", [0.03, 0.06, 0.1, 0.2])
@@ -260,7 +260,7 @@ def test_interrupted_while_loading(after_s: float) -> None:
 @pytest.mark.parametrize("arguments", [(), ("solve",), ("expected", "--speed"), ("expected", "--rules")])
 def test_wrong_usage(arguments: tuple[str, ...]) -> None:
     """Wrong usage is answered with one line and exit code 2, never with a traceback."""
-    result = command(*arguments)
+    result = program(*arguments)
     assert result.returncode == 2
     assert result.stderr.startswith("yahtzee-cluster")
     assert result.stderr.endswith("; see --help\n")
@@ -279,10 +279,10 @@ def test_output_that_cannot_be_written() -> None:
 
 def test_plain_ascii_terminal(tmp_path: Path) -> None:
     """Results need no more than ASCII; what a terminal cannot show is replaced."""
-    assert command("rules", PYTHONIOENCODING="ascii").returncode == 0
+    assert program("rules", PYTHONIOENCODING="ascii").returncode == 0
     file = tmp_path / "x.toml"
     file.write_text('name = "Würfel"\n[[category]]\nname = "a"\nface = 1\n', encoding="utf-8")
-    assert "rules      W?rfel\n" in command("expected", "--rules", str(file), PYTHONIOENCODING="ascii").stdout
+    assert "rules      W?rfel\n" in program("expected", "--rules", str(file), PYTHONIOENCODING="ascii").stdout
 
 
 def test_interrupt_stops_a_large_table(tmp_path: Path) -> None:

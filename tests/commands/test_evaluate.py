@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from launch import command
+from in_process import command
 
 WORTH = """
 name = "tens"

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from launch import BESIDE, YACHT_SHA256, YAHT_SHA256, command
+from launch import BESIDE, YACHT_SHA256, YAHT_SHA256, program
 from mini_slurm import Slurm, lacking, started, wait_for
 
 from yahtzee_cluster.commands.slurm import Needs, Request, clock, doubt, fewer, script, seconds, time_s
@@ -87,9 +87,9 @@ def test_planner_and_scripts_agree(settings: str, value_s: float, subset_s: floa
     job, costs = tmp_path / "job.toml", tmp_path / "costs.json"
     job.write_text(settings)
     costs.write_text(json.dumps({"costs": asdict(Costs(value_s=value_s, subset_s=subset_s))}))
-    worth = json.loads(command("plan", "--scaling", "--json", "--job", job, "--costs", costs).stdout)["worth"]
+    worth = json.loads(program("plan", "--scaling", "--json", "--job", job, "--costs", costs).stdout)["worth"]
     asked = ["slurm", "--nodes", 1, "--ranks-per-node", 1024, "--site", ROOT / "slurm" / "site.sh"]
-    printed = command(*asked, "--job", job, "--costs", costs)
+    printed = program(*asked, "--job", job, "--costs", costs)
     assert f": --ranks-per-node {worth} would do, because about {worth} ranks are worth it: " in printed.stderr
 
 

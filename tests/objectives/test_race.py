@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import zarr
-from launch import command, compute, mpirun
+from in_process import command
+from launch import compute, mpirun
 from small_games import BONUS, SMALL, TWO_BOXES, race_table
 
 from yahtzee_cluster.engine.recurrence import Block

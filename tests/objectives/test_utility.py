@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launch import command, compute, mpirun
+from in_process import command
+from launch import compute, mpirun, program
 from small_games import SMALL, utility
 
 from yahtzee_cluster.analysis.forward import play_by
@@ -273,7 +274,7 @@ def test_refusals(tmp_path: Path) -> None:
         (["--goal", "reach:1", "--objective", "maxprob"], "goal: only --objective utility has one"),
         (["--against", "expected", "--objective", "maxprob"], "against: only --objective utility has one"),
     ):
-        result = mpirun(1, ["-m", "yahtzee_cluster.run", *flags, *more])
+        result = program("run", *flags, *more)
         assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.stderr
         assert complaint in result.stderr
     rules = parse_rules(SMALL["exact"], "exact")

@@ -11,7 +11,8 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from launch import command, compute
+from in_process import command
+from launch import compute, program
 from positions import somewhere
 from small_games import SMALL, utility
 
@@ -189,7 +190,7 @@ def test_a_table_that_began_elsewhere(tmp_path: Path) -> None:
     """A table of a goal from one scorecard on is not taken for another, whose points it does not count."""
     rules = load_rules("yacht")
     card = "aces=3,deuces=6,treys=9,fours=12,fives=15,sixes=18,yacht=50,big-straight=30"
-    made = command(*("run", "--rules", "yacht", "--from", card, "--objective", "utility", "--goal", "reach:190"),
+    made = program(*("run", "--rules", "yacht", "--from", card, "--objective", "utility", "--goal", "reach:190"),
                    *("--store", tmp_path / "table"))  # fmt: skip
     assert made.returncode == 0
     with Adviser(rules, open_table(tmp_path / "table")) as by_table, Adviser(rules) as alone:

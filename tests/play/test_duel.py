@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launch import command, compute, computed
+from in_process import command
+from launch import compute, computed
 from small_games import BONUS, SMALL, TWO_BOXES, race_table, utility
 
 from yahtzee_cluster.analysis.forward import Played, play_for_mean

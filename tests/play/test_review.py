@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from launch import command
+from in_process import command
 from small_games import SMALL
 
 from yahtzee_cluster.commands import cli

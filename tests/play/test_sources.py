@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launch import command
+from in_process import command
+from launch import program
 
 import yahtzee_cluster as yc
 from yahtzee_cluster.commands.job import Job
@@ -60,7 +61,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "worths.txt").write_text(" ".join(map(str, range(0, 128, 2))))
     flags = ["--rules", place / "rules.toml", "--from", "ones=3,house=5", "--objective", "utility"]
     flags += ["--goal", f"worth:{place / 'worths.txt'}"]
-    made = command("run", *flags, "--store", place / "table")
+    made = program("run", *flags, "--store", place / "table")
     assert made.returncode == 0, made.stderr
     return place
 

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from launch import command, compute, computed
+from in_process import command
+from launch import compute, computed
 from small_games import SMALL, utility
 
 from yahtzee_cluster.errors import UsageError

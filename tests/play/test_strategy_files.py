@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from launch import command
+from in_process import command
 
 from yahtzee_cluster.errors import FileError
 from yahtzee_cluster.fields import parse_toml

@@ -6,7 +6,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from launch import command, compute, computed
+from in_process import command
+from launch import compute, computed
 from positions import judged, rest_of, somewhere
 from small_games import SMALL, utility
 

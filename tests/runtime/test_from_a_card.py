@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launch import command, mpirun
+from in_process import command
+from launch import mpirun, program
 from small_games import SMALL
 
 from yahtzee_cluster.commands.job import Job
@@ -23,7 +24,7 @@ CARD = "aces=3,fives=15,sixes=18,full-house=25,yahtzee=50,bonus=100,chance=22"
 
 
 def run(*flags: object) -> subprocess.CompletedProcess[str]:
-    return command("run", *flags)
+    return program("run", *flags)
 
 
 @pytest.mark.parametrize("objective", ["maxprob", "scores", "distribution", "approx"])
@@ -104,7 +105,7 @@ def test_job_files(tmp_path: Path) -> None:
     assert job.label.startswith("yacht-maxprob-100-from-")
     assert len(job.label) < 90
     assert Job(begun="aces=3").label == "yahtzee-maxprob-800-from-aces=3"
-    planned = command("plan", "--job", file, "--costs", "assumed")
+    planned = program("plan", "--job", file, "--costs", "assumed")
     assert planned.returncode == 0
     assert "5 " in planned.stdout
 
@@ -121,7 +122,7 @@ def test_refused_cards(card: str, complaint: str) -> None:
     """A scorecard that no game has is refused before anything is computed."""
     with pytest.raises(UsageError, match=complaint):
         Job(begun=card).problem()
-    assert command("run", "--from", card).returncode == 2
+    assert program("run", "--from", card).returncode == 2
 
 
 def test_a_game_that_is_over() -> None:

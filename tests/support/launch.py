@@ -61,8 +61,8 @@ def mpirun(
     return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=timeout_s, check=False)
 
 
-def command(*arguments: object, said: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run one of the program's commands, and wait for its end."""
+def program(*arguments: object, said: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Start the program with one of its commands, and wait for its end."""
     line = [sys.executable, "-m", "yahtzee_cluster", *map(str, arguments)]
     variables = os.environ | environment
     return subprocess.run(line, env=variables, input=said, capture_output=True, text=True, timeout=300, check=False)

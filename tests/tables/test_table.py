@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launch import command, compute, computed, mpirun, writable
+from in_process import command
+from launch import compute, computed, mpirun, writable
 from numpy.typing import NDArray
 from small_games import SMALL, race_table
 
