@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from launch import is_there, processor_s, signal_to
+from launch import descendants, is_there, processor_s, signal_to
 from web import LINES, Site, eventually, serving
 
 from yahtzee_cluster.errors import UsageError
@@ -168,6 +168,9 @@ def test_a_question_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None
                 await some.ask("advise", "", '{"goal": "x"}', lambda _: None)
         finally:
             some.close()
+        while descendants(os.getpid()):
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)  # in which the loop notices that the process has ended
 
     asyncio.run(asked())
 

@@ -51,6 +51,7 @@ BODY_WITHIN_S = 10.0
 """The time within which a question has to arrive."""
 N_WORKERS = 2
 NEW = {"cache-control": "no-store"}
+"""Says that an answer is to be asked for again each time."""
 PAGE = resources.files("yahtzee_cluster") / "web" / "page"
 TYPES = {
     "html": "text/html; charset=utf-8",
