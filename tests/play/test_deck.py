@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from launch import command
+from in_process import command
 from small_games import SMALL
 from terminal import Terminal
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from launch import command, descendants, is_there, processor_s, signal_to, started
+from launch import descendants, is_there, processor_s, program, signal_to, started
 from web import COMMAND, Site, eventually, serving
 
 LONG = {"strategies": ["chance", "expected"], "games": 1_000_000}
@@ -17,7 +17,7 @@ LONG = {"strategies": ["chance", "expected"], "games": 1_000_000}
 
 def refused(*flags: object, **environment: str) -> str:
     """The one line with which the command refuses."""
-    result = command("web", "--no-browser", *flags, **environment)
+    result = program("web", "--no-browser", *flags, **environment)
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), result
     return result.stderr.removeprefix("yahtzee-cluster: ")
 
