@@ -171,6 +171,7 @@ ASKED: dict[str, tuple[str, Schema, Schema]] = {
             goal=_text(),
             **REVIEW,
             score=_whole(),
+            first_turn=_whole(1),
             loss_per_choice=_or_null(NUMBER),
             by_kind={"type": "object", "additionalProperties": NUMBER},
             by_box={"type": "object", "additionalProperties": NUMBER},

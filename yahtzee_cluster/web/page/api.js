@@ -7,7 +7,7 @@ const SESSION = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2
  * it up. A refusal is thrown as an Error with the reason.
  */
 export async function ask(kind, question, { signal, onProgress } = {}) {
-  const response = await fetch(`api/${kind}`, {
+  const response = await fetched(`api/${kind}`, {
     method: "POST",
     headers: { "content-type": "application/json", accept: onProgress ? "application/x-ndjson" : "application/json" },
     body: JSON.stringify({ session: SESSION, ...question }),
@@ -19,17 +19,26 @@ export async function ask(kind, question, { signal, onProgress } = {}) {
 
 /** What the server knows by itself: games, strategies, and whether it keeps games. */
 export async function get(path) {
-  return checked(await (await fetch(path)).json());
+  return checked(await (await fetched(path)).json());
 }
 
 /** Keep a game in the server's folder. */
 export async function keep(name, rules, record) {
-  const response = await fetch(`api/games/${encodeURIComponent(name)}`, {
+  const response = await fetched(`api/games/${encodeURIComponent(name)}`, {
     method: "PUT",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ rules, record }),
   });
   return checked(await response.json());
+}
+
+/** The response to a request; an error says that there is none, unless it was given up. */
+async function fetched(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    throw isGivenUp(error) ? error : new Error("The server does not answer. Is it still running?");
+  }
 }
 
 async function read(response, onProgress) {

@@ -9,7 +9,7 @@ import * as review from "./review.js";
 import { load } from "./settings.js";
 
 const VIEWS = { play, review, practise, explore, compare };
-const view = document.getElementById("view");
+const TITLES = new Map(Object.entries(VIEWS).map(([name, view]) => [view, name[0].toUpperCase() + name.slice(1)]));
 let shown = null;
 
 async function route() {
@@ -18,6 +18,9 @@ async function route() {
   const next = VIEWS[name] ?? play;
   shown?.leave?.();
   shown = next;
+  const view = h("section", { id: "view" }, h("p", { class: "quiet" }, "One moment …"));
+  document.getElementById("view").replaceWith(view);
+  document.title = `${TITLES.get(next)} · Dice coach`;
   tellProblem(null);
   for (const link of document.querySelectorAll("nav a")) {
     if (VIEWS[link.hash.slice(1)] === next) link.setAttribute("aria-current", "page");
@@ -26,7 +29,7 @@ async function route() {
   try {
     await next.show(view, new URLSearchParams(query ?? ""));
   } catch (error) {
-    tellProblem(error.message);
+    if (view.isConnected) tellProblem(error.message);
   }
 }
 
@@ -36,6 +39,6 @@ try {
   await load();
   await route();
 } catch (error) {
-  replace(view, h("p", {}, "The server does not answer. Is it still running?"));
+  replace(document.getElementById("view"), h("p", {}, "Load the page again once the server runs."));
   tellProblem(error.message);
 }

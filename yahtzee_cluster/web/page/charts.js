@@ -20,9 +20,8 @@ function steps(low, high, most) {
   const rough = (high - low) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough);
-  const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high; at += step) found.push(at);
-  return found;
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.min(2 * most, Math.floor(high / step) - first + 1) }, (_, at) => (first + at) * step);
 }
 
 /** The chance of at least each final score: `curve[score]`, and the one before the last decision, fainter. */
@@ -108,14 +107,16 @@ export function gameGraph(review, onTurn) {
   const height = 330;
   const [left, right, top, middle] = [60, 12, 14, 190];
   const turns = review.record.turns.length;
+  const before = review.first_turn - 1;
   const across = (turn) => left + (turn / turns) * (WIDTH - left - right);
   let value = review.start;
   const points = [[across(0), value]];
   const bars = [];
   for (let turn = 1; turn <= turns; turn++) {
+    const number = before + turn;
     const events = [
-      ...review.rolls.filter((one) => one.turn === turn).map((one) => [one.roll * 2 - 1, one.luck]),
-      ...review.decisions.filter((one) => one.turn === turn).map((one) => [2 * (2 - one.rolls_left) + 2, -one.loss]),
+      ...review.rolls.filter((one) => one.turn === number).map((one) => [one.roll * 2 - 1, one.luck]),
+      ...review.decisions.filter((one) => one.turn === number).map((one) => [2 * (2 - one.rolls_left) + 2, -one.loss]),
     ].sort((one, other) => one[0] - other[0]);
     events.forEach(([, change], at) => points.push([across(turn - 1 + (at + 1) / (events.length + 1)), (value += change)]));
     bars.push([turn, events.filter(([kind]) => kind % 2).reduce((sum, [, luck]) => sum + luck, 0),
@@ -124,7 +125,7 @@ export function gameGraph(review, onTurn) {
   points.push([across(turns), review.result]);
   const values = points.map(([, one]) => one);
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const room = (high - low || 1) * 0.08;
+  const room = Math.max((high - low) * 0.08, 1e-6 * Math.max(1, Math.abs(high)));
   const y = (one) => top + ((high + room - one) / (high - low + 2 * room)) * (middle - top);
   const words = `Course of the game: from ${asValue(review.goal, review.start)} to ${asValue(review.goal, review.result)}; ` +
     `luck ${signed(review.goal, review.luck)}, losses ${asCost(review.goal, review.loss)}`;
@@ -144,9 +145,9 @@ export function gameGraph(review, onTurn) {
     const up = (Math.abs(luck) / most) * span;
     picture.append(s("rect", { class: "luck", x: x + wide * 0.15, width: wide * 0.3, y: luck < 0 ? base : base - up, height: Math.max(up, 0.5) }));
     picture.append(s("rect", { class: "bad", x: x + wide * 0.55, width: wide * 0.3, y: base, height: Math.max((loss / most) * span, loss ? 1 : 0) }));
-    const column = s("rect", { class: "column", x, width: wide, y: top, height: height - top - 18, onclick: () => onTurn(turn) });
-    column.append(s("title", {}, `turn ${turn}: luck ${signed(review.goal, luck)}, loss ${asCost(review.goal, loss)}`));
-    picture.append(column, text(x + wide / 2, height - 4, String(turn), { "text-anchor": "middle" }));
+    const column = s("rect", { class: "column", x, width: wide, y: top, height: height - top - 18, onclick: () => onTurn(before + turn) });
+    column.append(s("title", {}, `turn ${before + turn}: luck ${signed(review.goal, luck)}, loss ${asCost(review.goal, loss)}`));
+    picture.append(column, text(x + wide / 2, height - 4, String(before + turn), { "text-anchor": "middle" }));
   }
   return h("figure", {}, picture, h("figcaption", {}, words));
 }

@@ -22,11 +22,13 @@ export function leave() {
 
 async function draw() {
   const { rules, names, games, seed } = chosen;
-  const game = await gameOf(rules);
-  const known = strategiesFor(game);
+  await gameOf(rules);
+  const known = strategiesFor(rules);
   chosen.names = names.map((name) => (known.some(([one]) => one === name) ? name : known[0][0]));
   const set = (changed) => {
     chosen = { ...chosen, ...changed };
+    running?.abort();
+    replace(parts.result);
     draw();
   };
   replace(parts.form,
@@ -54,7 +56,7 @@ async function play() {
   try {
     const found = await ask("duel", { rules, strategies: names, games: number(games), seed: number(seed), session: undefined },
       { signal: asked.signal, onProgress: (share) => (progress.value = share) });
-    replace(parts.result, standings(found));
+    replace(parts.result, standings(found, (await gameOf(rules)).name));
   } catch (error) {
     if (isGivenUp(error)) return;
     replace(parts.result);
@@ -62,10 +64,10 @@ async function play() {
   }
 }
 
-function standings({ players, games, seed }) {
+function standings({ players, games, seed }, name) {
   const headings = ["player", "won", "tied", "lost", "share of wins", "95 % interval", "mean score"];
   return h("section", { class: "panel", "aria-label": "Results" }, h("div", { class: "scrolling", tabindex: 0, role: "region", "aria-label": "Results" },
-    h("table", { class: "moves-table" }, h("caption", {}, `${games.toLocaleString("en")} games, seed ${seed}; a tie is shared`),
+    h("table", { class: "moves-table" }, h("caption", {}, `${games.toLocaleString("en")} games of ${name}, seed ${seed}; a tie is shared`),
       h("thead", {}, h("tr", {}, headings.map((one) => h("th", { scope: "col" }, one)))),
       h("tbody", {}, players.map((one) => h("tr", {}, h("th", { scope: "row" }, one.strategy),
         [one.win, one.tie, one.loss].map((chance) => h("td", { class: "number" }, percent(chance))),

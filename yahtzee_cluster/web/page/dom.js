@@ -25,11 +25,16 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** Replace what is in an element; whatever has the focus keeps it if something with the same id takes its place. */
+/** What takes the focus when that which had it is gone: what is to be done next, as a rule. */
+const NEXT = "#next, #give, #roll:enabled, .open button, #again, #pause, #command";
+
+/** Replace what is in an element. The focus stays: where something with the same id is, else where one goes on. */
 export function replace(element, ...children) {
   const focused = element.contains(document.activeElement) ? document.activeElement : null;
   element.replaceChildren(...children.flat(3).filter(Boolean));
-  if (focused && !focused.isConnected && focused.id) document.getElementById(focused.id)?.focus();
+  if (!focused || (focused.isConnected && !focused.disabled)) return;
+  const same = focused.id && document.getElementById(focused.id);
+  (same && !same.disabled ? same : document.querySelector(NEXT))?.focus();
 }
 
 /** Say something to a screen reader. */
@@ -76,6 +81,11 @@ export function asCost(goal, cost) {
   return isChance(goal) ? percent(cost) : asValue(goal.startsWith("quantile") ? "mean" : goal, cost);
 }
 
+/** What was lost, with its sign where it is more than nothing. */
+export function lost(goal, loss) {
+  return loss ? `−${asCost(goal, loss)}` : asCost(goal, 0);
+}
+
 /** A difference with its sign. */
 export function signed(goal, difference) {
   return `${difference < 0 ? "−" : "+"}${asCost(goal, Math.abs(difference))}`;
@@ -93,6 +103,12 @@ export function percent(chance) {
 /** Dice as text: 2 2 2 5 6. */
 export function listed(dice) {
   return dice.join(" ");
+}
+
+/** The score that a goal is to reach, if it is one. */
+export function reachOf(goal) {
+  const found = /^(reach|above):(\d+)$/.exec(goal);
+  return found && Number(found[2]) + (found[1] === "above");
 }
 
 /** The goals that can be chosen, as values and words; those with a number have a field for it. */

@@ -1,15 +1,16 @@
 /** The view in which any position is asked about. The whole position is in the address, so that it can be linked. */
 
-import { ask } from "./api.js";
+import { ask, isGivenUp } from "./api.js";
 import { luckMap, scoreCurve } from "./charts.js";
 import { keepPicture } from "./dice.js";
-import { asCost, asValue, entry, goalWords, h, replace, tellProblem } from "./dom.js";
+import { asCost, asValue, entry, goalWords, h, reachOf, replace, tellProblem } from "./dom.js";
 import { boxNamed, sorted } from "./match.js";
 import { scorecard } from "./scorecard.js";
 import { gameOf, goalFields, rulesFields } from "./settings.js";
 
 let parts = {};
 let position = null;
+let asking = new AbortController();
 
 /** The address of a position. */
 export function linkTo({ rules, goal, card, dice, rolls_left: left, others }) {
@@ -25,22 +26,30 @@ export function linkTo({ rules, goal, card, dice, rolls_left: left, others }) {
 /** A scorecard as text; JSON where the names of boxes hold what separates them. */
 function asText(card) {
   const entries = Object.entries(card ?? {});
-  if (entries.some(([name]) => /[,="]/.test(name))) return JSON.stringify(card);
+  if (!entries.every(([name]) => /^[a-z0-9-]+$/.test(name))) return JSON.stringify(card);
   return entries.map(([name, points]) => `${name}=${points}`).join(",");
 }
 
 /** The scorecard that a text names; boxes by any name that can be typed. */
 function cardOf(text, game) {
-  if (text.startsWith("{")) return JSON.parse(text);
-  const card = {};
+  if (text.startsWith("{")) return parsed(text);
+  const entries = [];
   for (const part of text.split(",").filter((one) => one.trim())) {
     const [name, points] = part.split("=").map((one) => one.trim());
     if (points === undefined || !/^\d{1,6}$/.test(points)) throw new Error(`Expected points in each box, as in aces=3; found ${part}.`);
     const box = name === "bonus" ? "bonus" : boxNamed(name, game.boxes);
     if (!box) throw new Error(`There is no box ${name} in ${game.name}.`);
-    card[box] = Number(points);
+    entries.push([box, Number(points)]);
   }
-  return card;
+  return Object.fromEntries(entries);
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`Expected points in each box, as in aces=3; found ${text}.`);
+  }
 }
 
 /** Build the view for the position in the address. */
@@ -52,6 +61,11 @@ export async function show(view, parameters) {
   position = { rules, goal: parameters.get("goal") ?? "mean", card: parameters.get("card") ?? "", dice: parameters.get("dice") ?? "",
     left: parameters.get("left") ?? "2", others: parameters.getAll("other") };
   await draw();
+}
+
+/** Give up what is being solved. */
+export function leave() {
+  asking.abort();
 }
 
 /** Put the position into the address; what shows it follows from that. */
@@ -85,18 +99,21 @@ async function draw() {
     goal === "win" && entry("explore-other", "The other player's scorecard", { value: others[0] ?? "", class: "long", onchange: (event) => go({ others: [event.target.value, ...others.slice(1)] }) }),
   ];
   replace(parts.form, fields);
-  const asked = position;
+  asking.abort();
+  const { signal } = (asking = new AbortController());
   try {
     const question = { rules, goal, card: cardOf(card, game) };
+    if (dice && !/^[0-2]$/.test(left)) throw new Error(`Rolls left: expected 0, 1 or 2, found ${left || "nothing"}.`);
     if (dice) Object.assign(question, { dice, rolls_left: Number(left) });
     if (goal === "win") question.others = (others.length ? others : [""]).map((one) => cardOf(one, game));
-    const shown = await ask("card", { rules, card: question.card, ...(dice ? { dice, rolls_left: Number(left) } : {}) });
+    const shown = await ask("card", { rules, card: question.card, session: undefined, ...(dice ? { dice, rolls_left: Number(left) } : {}) }, { signal });
     replace(parts.card, scorecard([shown], ["you"]));
     const progress = h("progress", { max: 1, value: 0, "aria-label": "Solving" });
     if (goal !== "mean") replace(parts.answer, h("p", { class: "quiet" }, "Solving the rest of the game …"), progress);
-    const answer = await ask("advise", question, { onProgress: (share) => (progress.value = share) });
-    if (asked === position) drawAnswer(question, answer);
+    const answer = await ask("advise", question, { signal, onProgress: (share) => (progress.value = share) });
+    drawAnswer(question, answer);
   } catch (error) {
+    if (signal.aborted) return;
     replace(parts.answer);
     tellProblem(error.message);
   }
@@ -131,18 +148,18 @@ async function drawCurve(question, place) {
   const progress = h("progress", { max: 1, value: 0, "aria-label": "Computing the chances" });
   replace(place, progress);
   try {
-    const { distribution } = await ask("advise", { ...question, distribution: true, session: undefined }, { onProgress: (share) => (progress.value = share) });
-    replace(place, scoreCurve(distribution.at_least, null, { reach: Number(question.goal.split(":")[1]) || null }));
+    const { distribution } = await ask("advise", { ...question, distribution: true, session: undefined }, { signal: asking.signal, onProgress: (share) => (progress.value = share) });
+    replace(place, scoreCurve(distribution.at_least, null, { reach: reachOf(question.goal) }));
   } catch (error) {
-    tellProblem(error.message);
+    if (!isGivenUp(error)) tellProblem(error.message);
   }
 }
 
 async function drawLuck(question, answer, place) {
   const keep = answer.dice ? answer.moves[0].keep.join(" ") : "";
   try {
-    replace(place, luckMap(await ask("next-rolls", { ...question, keep })));
+    replace(place, luckMap(await ask("next-rolls", { ...question, keep }, { signal: asking.signal })));
   } catch (error) {
-    tellProblem(error.message);
+    if (!isGivenUp(error)) tellProblem(error.message);
   }
 }

@@ -6,23 +6,33 @@
 
 export const ROLLS = 3;
 export const DICE = 5;
+const FACES = [1, 2, 3, 4, 5, 6];
 
 /** A match before its first turn; `rules` is the name of a game or the text of a rule file. */
 export function newMatch(rules, game, seats, goal) {
   return {
-    rules, game: { name: game.name, boxes: game.boxes }, seats, goal,
+    id: `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`,
+    rules, game, seats, goal,
     cards: seats.map(() => ({})), turns: seats.map(() => []),
     mover: 0, dice: null, held: [], rollsLeft: ROLLS, rolls: [],
   };
 }
 
-/** Whether what was stored is a match of this game, as far as the page relies on it. */
-export function isMatch(one, game) {
+/** Whether what was stored is a match, as far as the page relies on it; the server checks scorecards and moves. */
+export function isMatch(one) {
   const n = one?.seats?.length;
-  const lists = [one?.cards, one?.turns];
-  return n >= 1 && n <= 6 && lists.every((list) => Array.isArray(list) && list.length === n) && one.turns.every(Array.isArray) &&
-    one.game?.boxes?.length === game.boxes.length && one.mover >= 0 && one.mover < n && typeof one.goal === "string" &&
-    (one.dice === null || one.dice?.length === DICE) && Array.isArray(one.held) && Array.isArray(one.rolls);
+  const isText = (text) => typeof text === "string";
+  const areDice = (dice) => Array.isArray(dice) && dice.length === DICE && dice.every((face) => FACES.includes(face));
+  const areTurns = (turns) => Array.isArray(turns) && turns.length <= one.game.boxes.length && turns.every(isTurn);
+  const isTurn = (turn) => isText(turn?.box) && Array.isArray(turn.rolls) && turn.rolls.every((roll) => areDice(roll?.dice));
+  return Array.isArray(one?.seats) && n >= 1 && n <= 6 && one.seats.every(isText) && [one.id, one.rules, one.goal].every(isText) &&
+    Array.isArray(one.game?.boxes) && isText(one.game.name) && one.game.boxes.every((box) => isText(box?.name)) &&
+    Array.isArray(one.cards) && one.cards.length === n && one.cards.every((card) => card && typeof card === "object") &&
+    Array.isArray(one.turns) && one.turns.length === n && one.turns.every(areTurns) &&
+    Number.isInteger(one.mover) && one.mover >= 0 && one.mover < n && [0, 1, 2, 3].includes(one.rollsLeft) &&
+    (one.dice === null ? one.rollsLeft === ROLLS : areDice(one.dice) && one.rollsLeft < ROLLS) &&
+    Array.isArray(one.held) && one.held.every((place) => [0, 1, 2, 3, 4].includes(place)) && (one.dice || !one.held.length) &&
+    Array.isArray(one.rolls) && one.rolls.every((roll) => areDice(roll?.dice));
 }
 
 export function sorted(dice) {
@@ -129,6 +139,8 @@ export function othersOf(match) {
 
 /** The box that a text names: its name, the beginning of its name, its initials, or its face. */
 export function boxNamed(text, boxes) {
+  const exact = boxes.find((box) => box.name === text.trim()) ?? boxes.find((box) => box.name.toLowerCase() === text.trim().toLowerCase());
+  if (exact) return exact.name;
   const plain = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const said = plain(text);
   if (!said) return null;
@@ -138,7 +150,7 @@ export function boxNamed(text, boxes) {
     (box) => plain(box.name) === said,
     (box) => box.face !== null && String(box.face) === said,
     (box) => [initials(box.name), short(box.name)].includes(said),
-    (box) => plain(box.name).startsWith(said),
+    (box) => said.length > 1 && plain(box.name).startsWith(said),
   ];
   for (const way of ways) {
     const found = boxes.filter(way);

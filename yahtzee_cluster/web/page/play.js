@@ -3,10 +3,10 @@
 import { ask, isGivenUp, keep } from "./api.js";
 import { luckMap, scoreCurve } from "./charts.js";
 import { diceButtons, keepPicture } from "./dice.js";
-import { announce, asCost, asValue, choice, entry, goalWords, h, listed, replace, tellProblem } from "./dom.js";
+import { announce, asCost, asValue, choice, entry, goalWords, h, listed, reachOf, replace, tellProblem } from "./dom.js";
 import * as m from "./match.js";
 import { scorecard } from "./scorecard.js";
-import { gameOf, goalFields, rulesFields, saves, store, stored, strategiesFor } from "./settings.js";
+import { gameOf, goalFields, matchesPlayed, rulesFields, saves, store, stored, strategiesFor } from "./settings.js";
 import { linkTo } from "./explore.js";
 
 const ADVICE = [["hidden", "hidden"], ["after", "after each move"], ["before", "before each move"]];
@@ -15,18 +15,21 @@ const KEYS = [["1 … 5", "keep a die, or roll it again"], ["r", "roll"], ["h", 
   ["/", "type dice, a keep or a box: 22256, k 222, fh"]];
 const MOST_MOVES = 6;
 const MOST_KEPT = 50;
+const MOST_SEATS = 6;
 const MOST_ANSWERS = 400;
 
 let past = [];
 let future = [];
 let match = null;
-let game = null;
 let cards = [];
 let verdict = null;
 let advised = null;
 let curve = null;
 let curveBefore = null;
-let preferences = stored("preferences", { advice: "after", speed: "900", curve: false });
+let curveOf = null;
+let preferences = stored("preferences", arePreferences, { advice: "after", speed: "900", curve: false });
+let asking = new AbortController();
+let isShown = false;
 const answers = new Map();
 const parts = {};
 let timer = null;
@@ -35,20 +38,33 @@ let judged = 0;
 let curveAsked = null;
 let isPaused = false;
 
+function arePreferences(one) {
+  return ADVICE.some(([name]) => name === one?.advice) && SPEEDS.some(([name]) => name === one.speed) && typeof one.curve === "boolean";
+}
+
 /** Build the view, with the match that was played last, or a new one; of certain players, if the address names them. */
 export async function show(view, parameters) {
-  if (parameters.has("seats")) {
-    await begin(parameters.get("rules"), parameters.get("seats").split(","), "mean");
-    history.replaceState(null, "", "#play");
-  }
-  match ??= stored("match", null);
+  isShown = true;
+  match ??= stored("match", m.isMatch, null);
   try {
-    game = await gameOf(match.rules);
-    if (!m.isMatch(match, game)) match = null;
+    if (match) await gameOf(match.rules);
   } catch {
     match = null;
   }
+  let problem = null;
+  if (parameters.has("seats")) {
+    history.replaceState(null, "", "#play");
+    const isFree = !match || m.isOver(match) || !match.turns.flat().length;
+    if (isFree || confirm("Begin another match, and leave the one that is not finished?")) {
+      try {
+        await begin(parameters.get("rules") ?? "yahtzee", parameters.get("seats").split(","), "mean");
+      } catch (error) {
+        problem = error.message;
+      }
+    }
+  }
   if (!match) await begin("yahtzee", ["me"], "mean");
+  if (!isShown) return;
   const dice = diceButtons((place) => change(m.toggled(match, place), { isMove: false }));
   Object.assign(parts, {
     dice,
@@ -88,11 +104,12 @@ export async function show(view, parameters) {
         h("details", { class: "panel keys" }, h("summary", {}, "Keys"), h("dl", {}, KEYS.map(([one, words]) => h("div", {}, h("dt", {}, h("kbd", {}, one)), h("dd", {}, words)))))),
       parts.card));
   await draw();
+  if (problem) tellProblem(problem);
 }
 
 /** Keys that work anywhere on the view, outside fields. */
 export function key(event) {
-  if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!match || event.repeat || event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
   const { key: pressed } = event;
   if (/^[1-5]$/.test(pressed) && match.dice && m.isMine(match)) change(m.toggled(match, Number(pressed) - 1), { isMove: false });
   else if (pressed === "r") roll();
@@ -106,21 +123,37 @@ export function key(event) {
 
 /** Stop what goes on by itself, when another view is shown. */
 export function leave() {
+  isShown = false;
+  drawn += 1;
   clearTimeout(timer);
+  giveUp();
+}
+
+/** Give up the questions that are being answered. */
+function giveUp() {
   curveAsked?.abort();
+  asking.abort();
+  asking = new AbortController();
+  judged += 1;
 }
 
 // ------------------------------------------------------------------------------------------------------- matches
 
+/** Begin a match; undo goes back to the one before, if it had begun. */
 async function begin(rules, seats, goal) {
-  game = await gameOf(rules);
-  const known = new Set(["me", "best", ...strategiesFor(game).map(([name]) => name)]);
-  seats = seats.filter((seat) => known.has(seat));
+  const { name, boxes } = await gameOf(rules);
+  const known = new Set(["me", "best", ...strategiesFor(rules).map(([one]) => one)]);
+  seats = seats.filter((seat) => known.has(seat)).slice(0, MOST_SEATS);
   if (!seats.length) seats = ["me"];
   if (goal === "win" && seats.length < 2) goal = "mean";
-  if (match && match.turns.some((turns) => turns.length)) keepHere(match);
-  [past, future, verdict, curve, curveBefore, isPaused] = [[], [], null, null, null, false];
-  match = m.newMatch(rules, game, seats, goal);
+  const hasBegun = match && (match.dice || match.turns.flat().length);
+  if (hasBegun) {
+    past.push(match);
+    if (match.turns.flat().length) keepHere(match);
+  }
+  giveUp();
+  [future, verdict, curve, curveBefore, isPaused] = [[], null, null, null, false];
+  match = m.newMatch(rules, { name, boxes }, seats, goal);
 }
 
 async function restart(rules, seats, goal) {
@@ -136,6 +169,7 @@ async function restart(rules, seats, goal) {
 /** Go on with another match: the next one after a move, or the same with other dice held. */
 async function change(next, { isMove = true } = {}) {
   if (!next) return;
+  tellProblem(null);
   if (isMove) {
     past.push(match);
     future = [];
@@ -155,17 +189,24 @@ function redo() {
 /** Go to the last match in a list at which a person is to move, or to the first where there is nobody. */
 function step(from, to) {
   if (!from.length) return;
+  const { id, goal } = match;
   do {
     to.push(match);
     match = from.pop();
   } while (from.length && !m.isMine(match) && match.seats.includes("me"));
-  verdict = null;
+  if (match.id === id) match = { ...match, goal };
+  judged += 1;
+  [verdict, curveBefore] = [null, null];
   isPaused = !m.isMine(match);
   draw();
 }
 
 function roll(faces = null) {
-  if (!m.isMine(match) || !m.canRoll(match)) return;
+  if (!m.isMine(match) || !m.canRoll(match)) {
+    tellProblem(m.isOver(match) ? "The game is over." : !m.isMine(match) ? "It is another player's turn."
+      : match.rollsLeft ? "All dice are kept: choose a box, or keep fewer." : "No roll is left: choose a box.");
+    return;
+  }
   const next = m.rolled(match, faces);
   if (!next) {
     tellProblem(`These dice were kept: ${listed(m.kept(match))}.`);
@@ -204,7 +245,7 @@ function obey(said) {
   const faces = said.replace(/[\s,]/g, "");
   if (["r", "roll"].includes(said)) roll();
   else if (["u", "undo"].includes(said)) undo();
-  else if (said === "redo") redo();
+  else if (["y", "redo"].includes(said)) redo();
   else if (["h", "best"].includes(said)) holdBest();
   else if (/^(k|keep)\b/.test(said)) return hold(said.replace(/^(keep|k)\s*/, ""));
   else if (/^[1-6]+$/.test(faces) && isRoll(faces)) roll([...faces].map(Number));
@@ -225,8 +266,10 @@ function hold(said) {
 }
 
 function scoreNamed(said) {
-  const name = m.boxNamed(said, game.boxes);
-  if (!name) tellProblem(`Not understood: ${said}. Type five dice, k 2 2 2, or a box such as ${game.boxes.at(-1).name}.`);
+  const { boxes } = match.game;
+  const name = m.boxNamed(said, boxes);
+  if (!name) tellProblem(`Not understood: ${said}. Type five dice, k 2 2 2, or a box such as ${boxes.at(-1).name}.`);
+  else if (!m.isMine(match)) tellProblem("It is another player's turn.");
   else if (!match.dice) tellProblem("No dice are on the table yet.");
   else score(name);
   return Boolean(name && match.dice);
@@ -248,14 +291,15 @@ function remembered(kind, question, options) {
 
 /** The advice for a match; `changed` has what to ask otherwise. */
 function adviceFor(one, changed = {}) {
-  const onProgress = (share) => (advised === one ? drawWaiting(share) : null);
-  return remembered("advise", { ...m.positionOf(one), ...changed }, { onProgress });
+  const question = { ...m.positionOf(one), ...changed };
+  const key = JSON.stringify(question);
+  return remembered("advise", question, { signal: asking.signal, onProgress: (share) => (advised === key ? drawWaiting(share) : null) });
 }
 
 /** The scorecards of all players, with what the dice would bring for the one to move. */
 function cardsFor(one) {
   return Promise.all(one.cards.map((card, seat) => remembered("card", {
-    rules: one.rules, card, ...(seat === one.mover && one.dice ? { dice: m.sorted(one.dice), rolls_left: one.rollsLeft } : {}),
+    rules: one.rules, card, session: undefined, ...(seat === one.mover && one.dice ? { dice: m.sorted(one.dice), rolls_left: one.rollsLeft } : {}),
   })));
 }
 
@@ -271,7 +315,7 @@ async function judge(at, isMade, before = at) {
     const cost = Math.max(0, offered[0].value - made.value);
     const tied = cost <= 1e-9 * Math.max(1, Math.abs(offered[0].value));
     verdict = tied ? { text: `${upper(made.words)}: that is the best.`, isGood: true }
-      : { text: `${upper(made.words)} cost ${asCost(match.goal, cost)}; best was ${offered[0].words}.`, isGood: false };
+      : { text: `${upper(made.words)} cost ${asCost(at.goal, cost)}; best was ${offered[0].words}.`, isGood: false };
     drawVerdict();
   } catch { /* the advice panel tells what is wrong */ }
 }
@@ -284,6 +328,7 @@ function upper(text) {
 
 async function draw() {
   clearTimeout(timer);
+  if (!isShown) return;
   const now = (drawn += 1);
   const shown = match;
   store("match", match);
@@ -302,7 +347,7 @@ async function draw() {
     else await playBySelf(now);
     if (now === drawn) await Promise.all([drawCurve(), drawLuck()]);
   } catch (error) {
-    if (now === drawn) tellProblem(error.message);
+    if (now === drawn && !isGivenUp(error)) tellProblem(error.message);
   }
 }
 
@@ -314,14 +359,14 @@ async function advise(now) {
   if (preferences.advice === "after") {
     replace(parts.advice, h("p", { class: "quiet" }, "After each move, the coach says what it cost."),
       match.dice && h("button", { type: "button", id: "show-advice", onclick: () => drawAdvice(now) }, "Show the advice for these dice"));
-    adviceFor(match).catch((error) => (now === drawn ? tellProblem(error.message) : null));
+    adviceFor(match).catch((error) => (now === drawn && !isGivenUp(error) ? tellProblem(error.message) : null));
     return;
   }
   await drawAdvice(now);
 }
 
 async function drawAdvice(now) {
-  advised = match;
+  advised = JSON.stringify(m.positionOf(match));
   if (match.goal !== "mean") drawWaiting(0);
   const answer = await adviceFor(match);
   if (now !== drawn) return;
@@ -332,7 +377,7 @@ async function drawAdvice(now) {
   const moves = answer.moves.filter((move) => move.keep || move.category);
   const rows = moves.slice(0, MOST_MOVES).map((move, rank) => h("li", {}, h("button", {
     type: "button", id: `move-${rank}`, class: "move", onclick: () => take(move),
-  }, move.keep ? keepPicture(m.sorted(match.dice), move.keep) : h("span", { class: "keep" }, ""),
+  }, move.keep ? keepPicture(m.sorted(match.dice), move.keep) : h("span", {}),
   h("span", { class: "words" }, move.words), h("span", { class: "number" }, asValue(goal, move.value)),
   h("span", { class: move.cost ? "cost" : "good" }, move.cost ? `−${asCost(goal, move.cost)}` : "best"))));
   replace(parts.advice, value, rows.length ? h("ol", { class: "moves" }, rows) : h("p", { class: "quiet" }, "Roll the dice."),
@@ -378,7 +423,7 @@ function drawStatus() {
   const whose = match.seats.length > 1 ? `${upper(nameOf(match, match.mover))}: turn` : "Turn";
   const turn = match.turns[match.mover].length + 1;
   const rolls = match.dice ? `${left || "no"} roll${left === 1 ? "" : "s"} left` : "roll the dice";
-  parts.status.textContent = m.isOver(match) ? "The game is over." : `${whose} ${turn} of ${game.boxes.length}, ${rolls}`;
+  parts.status.textContent = m.isOver(match) ? "The game is over." : `${whose} ${turn} of ${match.game.boxes.length}, ${rolls}`;
   if (match.dice) announce(`${listed(match.dice)}; ${parts.status.textContent}`);
 }
 
@@ -409,7 +454,7 @@ function drawEnd() {
   const words = totals.length === 1 ? `${totals[0]} points.`
     : `${winners.map((seat) => nameOf(match, seat)).join(" and ")} ${winners.length > 1 ? "tie" : "won"} with ${best} points.`;
   keepHere(match);
-  const links = match.seats.map((_, seat) => h("a", { class: "button", href: `#review?seat=${seat}` },
+  const links = match.seats.map((_, seat) => h("a", { class: "button", href: `#review?match=${match.id}&seat=${seat}` },
     match.seats.length > 1 ? `Review: ${nameOf(match, seat)}` : "Review this game"));
   replace(parts.advice, h("h2", {}, upper(words)), h("p", { class: "buttons" }, links,
     h("button", { type: "button", id: "again", class: "main", onclick: () => restart(match.rules, match.seats, match.goal) }, "New game")));
@@ -418,7 +463,7 @@ function drawEnd() {
 
 function drawSettings() {
   const { rules, seats, goal } = match;
-  const players = [["me", "you"], ["best", "best play for the goal"], ...strategiesFor(game)];
+  const players = [["me", "you"], ["best", "best play for the goal"], ...strategiesFor(rules)];
   const fields = [
     ...rulesFields("play", rules, (chosen) => restart(chosen, seats, goal), tellProblem),
     ...goalFields("play", goal, seats.length > 1, setGoal),
@@ -426,7 +471,7 @@ function drawSettings() {
     ...seats.map((seat, number) => choice(`seat-${number}`, `Player ${number + 1}`,
       number || seats.length > 1 ? [...players, ["", "nobody"]] : players, seat,
       (chosen) => restart(rules, seats.map((one, at) => (at === number ? chosen : one)).filter(Boolean), goal))),
-    seats.length < 6 && choice("seat-new", "One more player", [["", "nobody"], ...players], "",
+    seats.length < MOST_SEATS && choice("seat-new", "One more player", [["", "nobody"], ...players], "",
       (chosen) => restart(rules, [...seats, chosen].filter(Boolean), seats.length === 1 && goal === "mean" ? "win" : goal)),
     seats.some((seat) => seat !== "me") && choice("play-speed", "The others play", SPEEDS, preferences.speed, (speed) => prefer({ speed })),
     h("div", { class: "buttons" }, h("button", { type: "button", id: "new", onclick: () => restart(rules, seats, goal) }, "New game"),
@@ -434,7 +479,7 @@ function drawSettings() {
   ];
   replace(parts.settings, fields);
   const who = seats.map((_, seat) => nameOf(match, seat)).join(", ");
-  parts.summary.textContent = `${upper(game.name)} · ${who} · for ${goalWords(goal)} · advice ${ADVICE.find(([one]) => one === preferences.advice)[1]}`;
+  parts.summary.textContent = `${upper(match.game.name)} · ${who} · for ${goalWords(goal)} · advice ${ADVICE.find(([one]) => one === preferences.advice)[1]}`;
 }
 
 function prefer(changed) {
@@ -444,6 +489,7 @@ function prefer(changed) {
 }
 
 function setGoal(goal) {
+  giveUp();
   match = { ...match, goal };
   [verdict, curve, curveBefore] = [null, null, null];
   tellProblem(null);
@@ -463,8 +509,8 @@ async function save() {
 
 /** Keep a match in this browser, for the review. */
 function keepHere(one) {
-  const games = stored("games", []).filter((other) => JSON.stringify(other.turns) !== JSON.stringify(one.turns));
-  store("games", [{ date: new Date().toISOString(), rules: one.rules, name: one.game.name, seats: one.seats, goal: one.goal, turns: one.turns }, ...games].slice(0, MOST_KEPT));
+  const others = matchesPlayed().filter((other) => other.match.id !== one.id);
+  store("games", [{ date: new Date().toISOString(), match: one }, ...others].slice(0, MOST_KEPT));
 }
 
 // ---------------------------------------------------------------------------------------------- curves and luck
@@ -476,7 +522,8 @@ async function drawCurve() {
   const { goal } = match;
   const at = m.positionOf(match);
   if (goal === "win") Object.assign(at, { goal: "mean", others: undefined });
-  const reach = Number(goal.split(":")[1]) || null;
+  const whose = `${match.id} ${match.mover} ${goal}`;
+  if (curveOf !== whose) [curve, curveBefore, curveOf] = [null, null, whose];
   const progress = h("progress", { max: 1, value: 0, "aria-label": "Computing the chances" });
   const waiting = setTimeout(() => replace(parts.curve, curve ? scoreCurve(curve, null, {}) : h("p", { class: "quiet" }, "The chances are being computed …"), progress), 150);
   try {
@@ -485,7 +532,7 @@ async function drawCurve() {
     const { at_least: now, percentiles } = found.distribution;
     if (curve && String(curve) !== String(now)) curveBefore = curve;
     curve = now;
-    replace(parts.curve, scoreCurve(curve, curveBefore, { reach }),
+    replace(parts.curve, scoreCurve(curve, curveBefore, { reach: reachOf(goal) }),
       h("p", { class: "quiet" }, `Mean ${found.distribution.mean.toFixed(1)}, half of all games end between ${percentiles["25"]} and ${percentiles["75"]}.`));
   } catch (error) {
     clearTimeout(waiting);
@@ -500,7 +547,7 @@ async function drawLuck() {
     return;
   }
   const now = drawn;
-  const found = await ask("next-rolls", { ...m.positionOf(match), keep: match.dice ? m.kept(match).join(" ") : "" });
+  const found = await ask("next-rolls", { ...m.positionOf(match), keep: match.dice ? m.kept(match).join(" ") : "" }, { signal: asking.signal });
   if (now === drawn) replace(parts.luck, luckMap(found));
 }
 
@@ -509,7 +556,8 @@ async function drawLuck() {
 /** Make the next move of a player who plays by a strategy, after a pause. */
 async function playBySelf(now) {
   const name = match.seats[match.mover];
-  replace(parts.advice, h("p", { class: "quiet" }, `${nameOf(match, match.mover)} plays.`));
+  const who = nameOf(match, match.mover);
+  replace(parts.advice, h("p", { class: "quiet" }, isPaused ? `${who} is to move; Go on lets it play.` : `${who} plays.`));
   if (isPaused) return;
   const isWatched = !match.seats.includes("me");
   const wait = Number(preferences.speed);

@@ -6,7 +6,7 @@ import { announce, asCost, entry, h, listed, replace, tellProblem } from "./dom.
 import { linkTo } from "./explore.js";
 import { boxNamed } from "./match.js";
 import { scorecard } from "./scorecard.js";
-import { gameOf, goalFields, intervals, rulesFields, store, stored } from "./settings.js";
+import { gameOf, goalFields, intervals, matchesPlayed, rulesFields, store, stored } from "./settings.js";
 
 const NEW = 10;
 const OF_A_TEST = 50;
@@ -14,7 +14,8 @@ const GAMES = 10;
 
 let parts = {};
 let game = null;
-let chosen = stored("practice", { rules: "yahtzee", goal: "mean" });
+const FIRST = { rules: "yahtzee", goal: "mean" };
+let chosen = null;
 /** The positions being asked: those of the deck that are due, or those of the test. */
 let queue = [];
 /** The position that is shown. */
@@ -23,6 +24,7 @@ let test = null;
 let held = [];
 let card = null;
 let isAnswered = false;
+let isJudging = false;
 
 /** Build the view. */
 export async function show(view) {
@@ -40,7 +42,13 @@ export async function show(view) {
   parts.asked = h("div", { class: "table", hidden: true }, h("div", { class: "left" },
     h("section", { class: "panel tray", "aria-label": "Dice" }, parts.status, dice.row, parts.buttons, command, parts.verdict)), parts.card);
   replace(view, h("h1", {}, "Practise"), h("section", { class: "panel", "aria-label": "What to practise" }, parts.fields, parts.deck), parts.asked, parts.result);
+  chosen ??= stored("practice", (one) => typeof one?.rules === "string" && typeof one.goal === "string", FIRST);
+  const [left, taken] = [queue, test];
   await choose(chosen.rules, chosen.goal);
+  if (left.length) {
+    [queue, test] = [left, taken];
+    await draw();
+  }
 }
 
 /** Keys: 1 to 5 keep a die, n goes to the next position. */
@@ -58,6 +66,7 @@ async function choose(rules, goal) {
     game = await gameOf(rules);
   } catch (error) {
     tellProblem(error.message);
+    if (rules !== FIRST.rules) await choose(FIRST.rules, FIRST.goal);
     return;
   }
   chosen = { rules, goal };
@@ -81,7 +90,14 @@ function name() {
 }
 
 function deck() {
-  return stored(name(), []);
+  const isExercise = (one) => one?.card && Array.isArray(one.dice) && one.dice.length === 5 && [0, 1, 2].includes(one.rolls_left);
+  return stored(name(), Array.isArray, []).filter((one) => isExercise(one?.exercise) && Number.isFinite(one.due) && Number.isInteger(one.box));
+}
+
+/** Take an exercise out of the deck, because the server refuses it. */
+function drop(one) {
+  store(name(), deck().filter((other) => JSON.stringify(other.exercise) !== JSON.stringify(one)));
+  drawDeck();
 }
 
 function due() {
@@ -118,51 +134,59 @@ function put(exercise, isRight) {
 async function practise() {
   test = null;
   replace(parts.result);
+  if (!due().length) {
+    const exercises = await drawn(NEW);
+    if (!exercises) return;
+    add(exercises);
+  }
+  queue = due();
+  await draw();
+}
+
+/** New positions; null if another game or goal was chosen meanwhile, or there are none. */
+async function drawn(count) {
+  const asked = chosen;
+  replace(parts.deck, "Positions are being drawn … ", h("progress", { "aria-label": "Drawing positions" }));
   try {
-    if (!due().length) {
-      parts.deck.textContent = "Positions are being drawn …";
-      const seed = crypto.getRandomValues(new Uint32Array(1))[0];
-      const { exercises } = await ask("exercises", { ...chosen, count: NEW, seed });
-      add(exercises);
-    }
-    queue = due();
-    await draw();
+    const seed = crypto.getRandomValues(new Uint32Array(1))[0];
+    const { exercises } = await ask("exercises", { ...asked, count, seed });
+    return asked === chosen ? exercises : null;
   } catch (error) {
-    tellProblem(error.message);
-    drawDeck();
+    if (asked === chosen) tellProblem(error.message);
+    return null;
+  } finally {
+    if (asked === chosen) drawDeck();
   }
 }
 
 async function fromGames() {
-  const games = stored("games", []).filter((one) => one.rules === chosen.rules).slice(0, GAMES);
+  const asked = chosen;
+  const games = matchesPlayed().map(({ match }) => match).filter((one) => one.rules === asked.rules).slice(0, GAMES);
   const found = [];
+  replace(parts.deck, "Your games are being reviewed … ", h("progress", { "aria-label": "Reviewing" }));
   try {
     for (const one of games) {
       for (const seat of one.seats.keys()) {
         if (one.seats[seat] !== "me" || !one.turns[seat].length) continue;
-        const { costliest } = await ask("review", { ...chosen, record: { turns: one.turns[seat] } });
+        const { costliest } = await ask("review", { ...asked, record: { turns: one.turns[seat] } });
         found.push(...costliest.map(({ card: points, dice, rolls_left }) => ({ card: points, dice, rolls_left })));
       }
     }
+    if (asked !== chosen) return;
     const added = add(found);
     announce(parts.deck.textContent = `${added} new positions from ${games.length} games. ${deck().length} positions in the deck.`);
   } catch (error) {
     tellProblem(error.message);
+    drawDeck();
   }
 }
 
 async function takeTest() {
   replace(parts.result);
-  parts.deck.textContent = "Positions are being drawn …";
-  try {
-    const seed = crypto.getRandomValues(new Uint32Array(1))[0];
-    const { exercises } = await ask("exercises", { ...chosen, count: OF_A_TEST, seed });
-    [queue, test] = [exercises, { exercises, answers: [] }];
-    drawDeck();
-    await draw();
-  } catch (error) {
-    tellProblem(error.message);
-  }
+  const exercises = await drawn(OF_A_TEST);
+  if (!exercises) return;
+  [queue, test] = [exercises, { exercises, answers: [] }];
+  await draw();
 }
 
 // ------------------------------------------------------------------------------------------------------- a position
@@ -177,10 +201,19 @@ async function draw() {
     else replace(parts.result, h("section", { class: "panel" }, h("h2", {}, "All that were due are done.")));
     return;
   }
-  [exercise] = queue;
-  card = await ask("card", { rules: chosen.rules, ...exercise });
+  const [one] = queue;
+  exercise = one;
+  try {
+    card = await ask("card", { rules: chosen.rules, ...one });
+  } catch (error) {
+    tellProblem(error.message);
+    drop(one);
+    queue = queue.slice(1);
+    return;
+  }
+  if (exercise !== one) return;
   const left = exercise.rolls_left;
-  const number = test ? `Position ${test.answers.length + 1} of ${OF_A_TEST}: ` : `${queue.length} to go: `;
+  const number = test ? `Position ${test.answers.length + 1} of ${test.exercises.length}: ` : `${queue.length} to go: `;
   parts.status.textContent = `${number}${left ? `${left} roll${left > 1 ? "s" : ""} left. What do you keep?` : "Where do you score?"}`;
   announce(`${listed(exercise.dice)}. ${parts.status.textContent}`);
   replace(parts.card, scorecard([card], ["you"], { seat: 0, goal: chosen.goal, onScore: (row) => give(row.name) }));
@@ -208,10 +241,13 @@ function obey(said) {
 }
 
 async function give(move) {
-  if (isAnswered) return;
+  if (isAnswered || isJudging) return;
   tellProblem(null);
+  const [asked, one] = [chosen, exercise];
+  isJudging = true;
   try {
-    const answer = await ask("judge", { ...chosen, exercise, move });
+    const answer = await ask("judge", { ...asked, exercise: one, move });
+    if (asked !== chosen || one !== exercise) return;
     if (test) {
       test.answers.push(answer);
       queue = queue.slice(1);
@@ -219,8 +255,8 @@ async function give(move) {
       return;
     }
     isAnswered = true;
-    put(exercise, answer.right);
-    queue = answer.right ? queue.slice(1) : [...queue.slice(1), exercise];
+    put(one, answer.right);
+    queue = answer.right ? queue.slice(1) : [...queue.slice(1), one];
     parts.verdict.textContent = answer.right ? `Right: ${answer.made}.`
       : `${answer.made} costs ${asCost(chosen.goal, answer.loss)}; best is ${answer.best}. It comes again.`;
     parts.verdict.className = `verdict ${answer.right ? "good" : "bad"}`;
@@ -228,6 +264,8 @@ async function give(move) {
     document.getElementById("next").focus();
   } catch (error) {
     tellProblem(error.message);
+  } finally {
+    isJudging = false;
   }
 }
 

@@ -3,26 +3,35 @@
 import { ask, get } from "./api.js";
 import { gameGraph } from "./charts.js";
 import { keepPicture } from "./dice.js";
-import { asCost, asValue, choice, goalWords, h, listed, replace, signed, tellProblem } from "./dom.js";
+import { asCost, asValue, choice, goalWords, h, listed, lost, replace, signed, tellProblem } from "./dom.js";
 import { linkTo } from "./explore.js";
-import { goalFields, rulesFields, saves, stored } from "./settings.js";
+import { isMatch } from "./match.js";
+import { goalFields, isBuiltIn, matchesPlayed, rulesFields, saves, stored } from "./settings.js";
 
 const EXAMPLE = "22256 keep 222, 22235 keep 222, 22266 full-house\n11356 keep 11, 11146 keep 111, 11116 aces\n";
 let chosen = { rules: "yahtzee", goal: "mean", record: "" };
 let parts = {};
+let asking = new AbortController();
 
-/** Build the view; `seat` is that of the match on the play view to review, if one is asked for. */
+/** Build the view; the address may name a match that was played here, and a seat. */
 export async function show(view, parameters) {
   parts = { source: h("div", { class: "fields" }), result: h("div", { "aria-live": "polite" }) };
   replace(view, h("h1", {}, "Review a game"),
     (parts.fold = h("details", { class: "panel", open: true }, h("summary", {}, "The game to review"), parts.source)), parts.result);
-  const match = stored("match", null);
-  if (parameters.has("seat") && match) {
-    const seat = Number(parameters.get("seat"));
-    await pick({ rules: match.rules, goal: match.goal === "win" ? "mean" : match.goal, record: { turns: match.turns[seat] } });
-  } else {
-    await drawSource();
-  }
+  const [id, seat] = [parameters.get("match"), Number(parameters.get("seat"))];
+  const match = [stored("match", isMatch, null), ...matchesPlayed().map((one) => one.match)].find((one) => one && one.id === id);
+  if (match && match.turns[seat]) chosen = ofSeat(match, seat);
+  await drawSource();
+  await draw();
+}
+
+/** Give up the review that is being worked out. */
+export function leave() {
+  asking.abort();
+}
+
+function ofSeat(match, seat) {
+  return { rules: match.rules, goal: match.goal === "win" ? "mean" : match.goal, record: { turns: match.turns[seat] } };
 }
 
 async function pick(one) {
@@ -31,15 +40,22 @@ async function pick(one) {
   await draw();
 }
 
+/** Take a record as text, with the game and the goal that it names. */
+function pickText(record) {
+  const named = (name) => new RegExp(`^\\s*${name}\\s*:\\s*(.+?)\\s*(#.*)?$`, "m").exec(record)?.[1];
+  const rules = named("rules");
+  pick({ rules: rules && isBuiltIn(rules) ? rules : chosen.rules, goal: named("goal") ?? chosen.goal, record });
+}
+
 async function drawSource() {
-  const games = stored("games", []).flatMap((one, at) => one.seats.map((seat, number) => [`${at}/${number}`,
-    `${one.date.slice(0, 16).replace("T", " ")} ${one.name}, ${seat === "me" ? "you" : seat}, ${one.turns[number].length} turns`]));
+  const games = matchesPlayed().flatMap(({ date, match }) => match.seats.map((seat, number) => [`${match.id}/${number}`,
+    `${date.slice(0, 16).replace("T", " ")} ${match.game.name}, ${seat === "me" ? "you" : seat}, ${match.turns[number].length} turns`]));
   let files = [];
   if (saves()) files = (await get("api/games")).games.map((name) => [`file:${name}`, `file ${name}`]);
   const text = h("textarea", { id: "record", rows: 6, placeholder: EXAMPLE, spellcheck: "false",
     value: typeof chosen.record === "string" ? chosen.record : "" });
   const upload = h("input", { id: "record-file", type: "file", accept: ".txt,text/plain", onchange: async () => {
-    if (upload.files.length) pick({ ...chosen, record: await upload.files[0].text() });
+    if (upload.files.length) pickText(await upload.files[0].text());
   } });
   const fields = [
     (games.length > 0 || files.length > 0) && choice("played", "A game played here", [["", "choose one"], ...games, ...files], "", (said) => load(said)),
@@ -47,7 +63,7 @@ async function drawSource() {
     ...goalFields("review", chosen.goal, false, (goal) => pick({ ...chosen, goal })),
     h("label", { class: "field wide" }, h("span", {}, "A record: a line for each turn"), text),
     h("label", { class: "field" }, h("span", {}, "or a file"), upload),
-    h("div", { class: "buttons" }, h("button", { type: "button", id: "do-review", class: "main", onclick: () => pick({ ...chosen, record: text.value }) }, "Review")),
+    h("div", { class: "buttons" }, h("button", { type: "button", id: "do-review", class: "main", onclick: () => (text.value.trim() && text.value !== chosen.record ? pickText(text.value) : draw()) }, "Review")),
   ];
   replace(parts.source, fields);
 }
@@ -56,16 +72,18 @@ async function load(said) {
   if (!said) return;
   if (said.startsWith("file:")) {
     const { text } = await get(`api/games/${encodeURIComponent(said.slice(5))}`);
-    await pick({ ...chosen, record: text });
+    pickText(text);
     return;
   }
-  const [at, seat] = said.split("/").map(Number);
-  const one = stored("games", [])[at];
-  await pick({ rules: one.rules, goal: one.goal === "win" ? "mean" : one.goal, record: { turns: one.turns[seat] } });
+  const [id, seat] = said.split("/");
+  const found = matchesPlayed().find((one) => one.match.id === id);
+  if (found) await pick(ofSeat(found.match, Number(seat)));
 }
 
 async function draw() {
   const { rules, goal, record } = chosen;
+  asking.abort();
+  const { signal } = (asking = new AbortController());
   if (typeof record === "string" ? !record.trim() : !record.turns.length) {
     replace(parts.result);
     return;
@@ -74,10 +92,11 @@ async function draw() {
   const progress = h("progress", { max: 1, "aria-label": "Reviewing" });
   replace(parts.result, progress);
   try {
-    const found = await ask("review", { rules, goal, record }, { onProgress: (share) => (progress.value = share) });
+    const found = await ask("review", { rules, goal, record }, { signal, onProgress: (share) => (progress.value = share) });
     parts.fold.open = false;
     replace(parts.result, summary(found), graph(found), costliest(found), turns(found));
   } catch (error) {
+    if (signal.aborted) return;
     replace(parts.result);
     tellProblem(error.message);
   }
@@ -88,18 +107,18 @@ function summary(found) {
   const figures = [
     ["start", asValue(goal, found.start), `${goalWords(goal)} before the first turn`],
     ["luck", signed(goal, found.luck), "what the dice brought"],
-    ["loss", `−${asCost(goal, found.loss)}`, "what your decisions cost"],
+    ["loss", lost(goal, found.loss), "what your decisions cost"],
     ...(found.unknown ? [["luck less loss", signed(goal, found.unknown), "where the record does not tell them apart"]] : []),
     ["result", asValue(goal, found.result), "start + luck − loss"],
     ["without luck", asValue(goal, found.luck_adjusted), "the result with average dice"],
   ];
   const { below, above } = found.level;
-  const level = below && above ? `about as strong as a player between ${below} and ${above}` : below ? `weaker than ${below}` : above ? `stronger than ${above}` : "";
+  const level = [below && `more than the strategy ${below} loses on average`, above && `less than ${above}`].filter(Boolean).join(", and ");
   const choices = found.decisions.filter((one) => !one.forced);
   const rate = found.loss_per_choice === null ? "" : `${asCost(goal, found.loss_per_choice)} for each of ${choices.length} decisions that were not forced`;
   return h("section", { class: "panel", "aria-label": "Summary" }, h("dl", { class: "figures" }, figures.map(([name, value, words]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, h("strong", { id: `figure-${name.replaceAll(" ", "-")}` }, value), h("small", {}, words))))),
-  h("p", {}, [rate && `Loss: ${rate}. `, level && `In this game you were ${level}.`]),
+  h("p", {}, [rate && `Loss: ${rate}. `, level && `That is ${level}.`]),
   h("p", {}, "By kind: ", Object.entries(found.by_kind).map(([kind, loss]) => `${kind} ${asCost(goal, loss)}`).join(", "), "."));
 }
 
@@ -123,7 +142,7 @@ function decision(found, one) {
 
 function turns(found) {
   const rows = found.record.turns.map((turn, at) => {
-    const number = at + 1;
+    const number = found.first_turn + at;
     const luck = found.rolls.filter((one) => one.turn === number).reduce((sum, one) => sum + one.luck, 0);
     const made = found.decisions.filter((one) => one.turn === number && one.loss > 0);
     return h("tr", { id: `turn-${number}` }, h("th", { scope: "row" }, String(number)),

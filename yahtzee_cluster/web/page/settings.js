@@ -1,6 +1,7 @@
 /** The games, strategies and goals that can be chosen, and what was chosen last. */
 
 import { ask, get } from "./api.js";
+import { isMatch } from "./match.js";
 import { GOALS, NUMBERS, TYPED, choice, entry, h, kindOf } from "./dom.js";
 
 let facts = null;
@@ -29,20 +30,31 @@ export function intervals() {
   return facts.intervals;
 }
 
-/** The strategies that can play a game, as values and words. */
-export function strategiesFor(game) {
+/** The strategies that can play a game, as values and words; a game of one's own may have the name of a built-in one. */
+export function strategiesFor(rules) {
   return facts.strategies
-    .filter((one) => one.rules === null || one.rules === game.name)
+    .filter((one) => one.rules === null || one.rules === rules)
     .map((one) => [one.name, one.mean ? `${one.name} (${one.mean.toFixed(1)})` : `${one.name}: ${one.about}`]);
 }
 
-/** What was stored in this browser under a name, or something else where nothing sensible was. */
-export function stored(name, otherwise) {
+/** Whether this is the name of a built-in game. */
+export function isBuiltIn(name) {
+  return facts.rules.some((game) => game.name === name);
+}
+
+/** What was stored in this browser under a name, if it is good; else something else. */
+export function stored(name, isGood, otherwise) {
   try {
-    return JSON.parse(localStorage.getItem(`coach.${name}`)) ?? otherwise;
+    const found = JSON.parse(localStorage.getItem(`coach.${name}`));
+    return isGood(found) ? found : otherwise;
   } catch {
     return otherwise;
   }
+}
+
+/** The matches that were played here, the latest first. */
+export function matchesPlayed() {
+  return stored("games", Array.isArray, []).filter((one) => isMatch(one?.match) && typeof one.date === "string");
 }
 
 /** Store something in this browser; where that is not permitted, the page works without. */
