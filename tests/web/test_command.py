@@ -134,7 +134,7 @@ def test_a_server_that_is_killed() -> None:
         site = Site(job, int(re.findall(r":(\d+)/", job.stdout.read_text())[0]))
         asked = [
             site.begin("duel", LONG),
-            site.begin("advise", {"goal": "reach:250"}),
+            site.begin("advise", {"distribution": True}),  # which tells of no progress
         ]
         assert eventually(lambda: [processor_s(pid) > 1.2 for pid in site.workers] == [True, True], 60)
         workers = descendants(job.pid)

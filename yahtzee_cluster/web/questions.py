@@ -70,10 +70,6 @@ class Advisers:
         self._known.move_to_end(rules)
         return self._known[rules]
 
-    def has(self, rules: Rules) -> bool:
-        """Whether this game has been asked for lately."""
-        return rules in self._known
-
     def consulted(self, name: str, rules: Rules) -> Consulted:
         """A strategy that is asked for its moves in a game."""
         key = rules, checked_strategy(name)
@@ -120,7 +116,8 @@ def is_cheap(kind: str, question: Question) -> bool:
 
 def answer(kind: str, question: Question, advisers: Advisers) -> Answer:
     """The answer to a question; raises `UsageError` for one that cannot be answered."""
-    rules, _ = rules_asked(question), session_of(question)
+    session_of(question)
+    rules = rules_asked(question)
     rest = {name: value for name, value in question.items() if name not in ABOUT}
     return KINDS[kind](rest, rules, advisers)
 
