@@ -1,16 +1,14 @@
 """The page in a real browser: whole games, reviews, practice, links, and what it must never do."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
 import browser as a_browser
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from opened import DESK, PHONE, Opened, refused, say
+from playwright.sync_api import expect
 from small_games import SMALL
-from web import Site
 
 from yahtzee_cluster.game.rule_files import load_rules, template
 from yahtzee_cluster.objectives.goals import MEAN
@@ -21,69 +19,12 @@ from yahtzee_cluster.web.server import PAGE
 
 pytestmark = pytest.mark.skipif(a_browser.chromium() is None, reason="no Chromium here; `make browser` fetches it")
 
-DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 MOST_BYTES = 150_000
 VIEWS = "play", "review", "practise", "explore", "compare"
 GAME = """22256 keep 5, 12456 keep all, 12456 chance
 11356 keep 11, 11146 keep 111, 11116 aces
 33345 keep 333, 33346 keep 333, 33356 yahtzee
 """
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """One browser for all tests."""
-    with a_browser.started() as browser:
-        yield browser
-
-
-Opened = Callable[..., Page]
-
-
-@pytest.fixture
-def opened(chromium: Browser, site: Site) -> Iterator[Opened]:
-    """Opens the page at some address; in the end there were no errors, and nobody else was asked anything."""
-    home = f"http://127.0.0.1:{site.port}/"
-    contexts: list[BrowserContext] = []
-    errors: list[str] = []
-    foreign: list[str] = []
-
-    def open_page(
-        address: str = "", *, size: dict[str, int] = DESK, scheme: str = "light", touch: bool = False
-    ) -> Page:
-        context = chromium.new_context(viewport=size, color_scheme=scheme, has_touch=touch, is_mobile=touch)  # type: ignore[arg-type]
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(30_000)
-        page.on(
-            "console",
-            lambda said: errors.append(said.text) if said.type == "error" and "400" not in said.text else None,
-        )
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda asked: None if asked.url.startswith((home, "blob:")) else foreign.append(asked.url))
-        page.goto(f"{home}{address}")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert errors == []
-    assert foreign == []
-
-
-@contextmanager
-def refused(page: Page) -> Iterator[None]:
-    """The page shows a problem at the end of the block."""
-    yield
-    expect(page.locator("#problem")).to_be_visible()
-
-
-def say(page: Page, words: str) -> None:
-    """Type a command on the play view by keys alone."""
-    page.locator("#command").evaluate("field => field.blur()")
-    page.keyboard.press("/")
-    page.keyboard.type(words)
-    page.keyboard.press("Enter")
 
 
 def test_a_whole_game_by_keyboard(opened: Opened) -> None:
@@ -294,7 +235,7 @@ def test_strategies_play_each_other(opened: Opened) -> None:
     page.locator("#games").fill("20000")
     page.locator("#do-compare").click()
     table = page.locator(".moves-table")
-    expect(table.locator("caption")).to_have_text("20,000 games, seed 1; a tie is shared", timeout=90_000)
+    expect(table.locator("caption")).to_have_text("20,000 games of yahtzee, seed 1; a tie is shared", timeout=90_000)
     share = float(table.locator("tbody tr").first.locator("td").nth(3).inner_text().removesuffix(" %"))
     assert 71 < share < 74
     with refused(page):

@@ -13,6 +13,7 @@ const ADVICE = [["hidden", "hidden"], ["after", "after each move"], ["before", "
 const SPEEDS = [["900", "slow"], ["150", "fast"], ["0", "at once"]];
 const KEYS = [["1 … 5", "keep a die, or roll it again"], ["r", "roll"], ["h", "keep what is best"], ["u", "undo"], ["y", "redo"],
   ["/", "type dice, a keep or a box: 22256, k 222, fh"]];
+const PATIENCE_MS = 200;
 const MOST_MOVES = 6;
 const MOST_KEPT = 50;
 const MOST_SEATS = 6;
@@ -37,6 +38,9 @@ let drawn = 0;
 let judged = 0;
 let curveAsked = null;
 let isPaused = false;
+/** Done once all that was typed is done: one command after the other, however fast they come. */
+let typed = Promise.resolve();
+let isScoring = false;
 
 function arePreferences(one) {
   return ADVICE.some(([name]) => name === one?.advice) && SPEEDS.some(([name]) => name === one.speed) && typeof one.curve === "boolean";
@@ -83,7 +87,12 @@ export async function show(view, parameters) {
     placeholder: "22256 · k 222 · fh · r", enterkeyhint: "go", autocapitalize: "off", spellcheck: "false",
     onkeydown: (event) => {
       if (event.key !== "Enter") return;
-      if (obey(event.target.value.trim().toLowerCase())) event.target.value = "";
+      const field = event.target;
+      const said = field.value;
+      field.value = "";
+      typed = typed.then(async () => {
+        if (!(await obey(said.trim().toLowerCase())) && !field.value) field.value = said;
+      });
     },
   });
   const curveFold = h("details", { class: "panel", open: preferences.curve, ontoggle: () => {
@@ -202,6 +211,7 @@ function step(from, to) {
 }
 
 function roll(faces = null) {
+  if (isScoring) return;
   if (!m.isMine(match) || !m.canRoll(match)) {
     tellProblem(m.isOver(match) ? "The game is over." : !m.isMine(match) ? "It is another player's turn."
       : match.rollsLeft ? "All dice are kept: choose a box, or keep fewer." : "No roll is left: choose a box.");
@@ -220,8 +230,17 @@ function roll(faces = null) {
 
 async function score(name) {
   const from = match;
-  if (!m.isMine(from) || !from.dice) return;
-  const card = (await cardsFor(from))[from.mover];
+  if (!m.isMine(from) || !from.dice || isScoring) return;
+  isScoring = true;
+  let card;
+  try {
+    card = (await cardsFor(from))[from.mover];
+  } catch (error) {
+    tellProblem(error.message);
+    return;
+  } finally {
+    isScoring = false;
+  }
   const row = card.rows.find((one) => one.name === name);
   if (from !== match) return;
   if (!row.would) {
@@ -229,7 +248,7 @@ async function score(name) {
     return;
   }
   judge({ ...from, held: [0, 1, 2, 3, 4], rollsLeft: 0 }, (move) => move.category === name, from);
-  await change(m.scored(from, row, card.extra_name));
+  change(m.scored(from, row, card.extra_name));
 }
 
 async function holdBest() {
@@ -239,7 +258,7 @@ async function holdBest() {
 }
 
 /** Do what was typed; whether it was understood. */
-function obey(said) {
+async function obey(said) {
   tellProblem(null);
   if (!said) return false;
   const faces = said.replace(/[\s,]/g, "");
@@ -265,14 +284,17 @@ function hold(said) {
   return Boolean(next);
 }
 
-function scoreNamed(said) {
+async function scoreNamed(said) {
   const { boxes } = match.game;
   const name = m.boxNamed(said, boxes);
   if (!name) tellProblem(`Not understood: ${said}. Type five dice, k 2 2 2, or a box such as ${boxes.at(-1).name}.`);
   else if (!m.isMine(match)) tellProblem("It is another player's turn.");
   else if (!match.dice) tellProblem("No dice are on the table yet.");
-  else score(name);
-  return Boolean(name && match.dice);
+  else {
+    await score(name);
+    return true;
+  }
+  return false;
 }
 
 // -------------------------------------------------------------------------------------------------------- advice
@@ -367,8 +389,8 @@ async function advise(now) {
 
 async function drawAdvice(now) {
   advised = JSON.stringify(m.positionOf(match));
-  if (match.goal !== "mean") drawWaiting(0);
-  const answer = await adviceFor(match);
+  const waiting = setTimeout(() => drawWaiting(0), PATIENCE_MS);
+  const answer = await adviceFor(match).finally(() => clearTimeout(waiting));
   if (now !== drawn) return;
   const { goal } = match;
   const value = h("p", { class: "value" }, `${upper(goalWords(goal))}: `, h("strong", {}, asValue(goal, answer.value)),
@@ -525,7 +547,7 @@ async function drawCurve() {
   const whose = `${match.id} ${match.mover} ${goal}`;
   if (curveOf !== whose) [curve, curveBefore, curveOf] = [null, null, whose];
   const progress = h("progress", { max: 1, value: 0, "aria-label": "Computing the chances" });
-  const waiting = setTimeout(() => replace(parts.curve, curve ? scoreCurve(curve, null, {}) : h("p", { class: "quiet" }, "The chances are being computed …"), progress), 150);
+  const waiting = setTimeout(() => replace(parts.curve, curve ? scoreCurve(curve, null, {}) : h("p", { class: "quiet" }, "The chances are being computed …"), progress), PATIENCE_MS);
   try {
     const found = await ask("advise", { ...at, distribution: true, session: undefined }, { signal: asked.signal, onProgress: (share) => (progress.value = share) });
     clearTimeout(waiting);
