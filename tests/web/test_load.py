@@ -16,12 +16,15 @@ def test_many_clients_at_once() -> None:
 
 
 def test_made_up_requests_leave_nothing_behind() -> None:
-    """After some hundred requests that are made up, the server is as large as before, and has complained of nothing."""
+    """After some hundred requests that are made up from the description, half of them against it, none has failed.
+
+    The server is as large as before, and has complained of nothing.
+    """
     with serving() as site:
-        statuses = [*made_up(site.port, 5)]
+        statuses = [*made_up(site.port, 4)]
         before = resident_bytes(site.pid)
-        statuses += made_up(site.port, 20)
-        assert len(statuses) > 300
-        assert 500 not in statuses
+        statuses += made_up(site.port, 12)
+        assert len(statuses) > 200
+        assert {200, 400} <= {*statuses} <= {200, 201, 400, 404, 409, 413, 415, 503}
         assert eventually(lambda: resident_bytes(site.pid) - before < 8 << 20)
         assert site.job.stderr.read_text() == ""

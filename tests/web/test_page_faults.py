@@ -18,7 +18,11 @@ pytestmark = pytest.mark.skipif(a_browser.chromium() is None, reason="no Chromiu
 def held_back(page: Page, kind: str) -> Callable[[], None]:
     """Hold back the answers to one kind of question, until the function is called that this returns."""
     waiting: list[Route] = []
-    page.route(f"**/api/{kind}", lambda route: waiting.append(route))
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route(f"**/api/{kind}", hold)
 
     def let_go() -> None:
         for route in waiting:
