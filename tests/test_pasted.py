@@ -37,6 +37,7 @@ NOT_RUN = {
     r"^mpirun .*--job jobs/scores\.toml": "takes two minutes, and 4.7 GB",
     r"--games 1000000": "takes half a minute",
     r"yahtzee-cluster search ": "takes minutes to hours",
+    r"yahtzee-cluster web": "serves until it is interrupted",
 }
 """Commands that cannot run here, or not in reasonable time, by a pattern; all others take 50 s of processor time."""
 

@@ -140,9 +140,9 @@ def test_a_decision_takes_milliseconds(tmp_path: Path) -> None:
         (adviser("yahtzee"), Position(Anchor(8191, 0, False), (2, 2, 2, 5, 6), 2), None),
         (Adviser(table.rules, table), Position(Anchor(0b1111, 0, False), (2, 2, 2, 5, 6), 2), 20),
     ):
-        began = time.perf_counter()
+        began = time.thread_time()
         known.advise(position, reach)
-        assert time.perf_counter() - began < 0.1
+        assert time.thread_time() - began < 0.1
 
 
 # ----------------------------------------------------------------------------------------------- as one speaks

@@ -347,23 +347,22 @@ def test_what_is_solved_is_shared_and_given_back(monkeypatch: pytest.MonkeyPatch
         return solve(*arguments)
 
     monkeypatch.setattr(FromHere, "_solve", counted)
-    before = threading.active_count()
+    before = {*threading.enumerate()}
     game = late()
     values = [game.value(310), game.with_dice("22266").value(310), game.with_dice("22266", 0).play("sixes").value(310)]
     assert len(solved) == 1
     assert values[0] != values[1] != values[2]
-    assert threading.active_count() > before
+    own = {*threading.enumerate()} - before
+    assert own
     kept, adviser = game.with_dice("22266").play("keep 6 6"), weakref.ref(game.adviser)
     del game
     assert kept.roll(3).value(310) > 0
     assert len(solved) == 1
-    threads = {*threading.enumerate()}
     del kept
     gc.collect()
-    for thread in threads - {threading.current_thread()}:
-        if thread.name.startswith("ThreadPoolExecutor"):
-            thread.join(10)
-    assert threading.active_count() <= before
+    for thread in own:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in own)
     assert adviser() is None
 
 

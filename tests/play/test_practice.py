@@ -252,7 +252,7 @@ def test_scoring_at_once() -> None:
     [
         (2, "k 1", "keep: expected some of 2 2 2 5 6"),
         (2, "k 7", "keep: expected faces from 1 to 6"),
-        (2, "k", "keep: expected faces from 1 to 6"),
+        (2, "keep", "keep: expected faces from 1 to 6"),
         (2, "22256", "box: no box '22256'"),
         (2, "fh", "box: full-house is used"),
         (0, "k 2 2 2", "no roll is left: say where to score the dice"),
