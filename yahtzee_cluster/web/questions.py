@@ -185,7 +185,12 @@ def _review(question: Question, rules: Rules, advisers: Advisers) -> Answer:
     found = review(record, advisers.of(record.rules), goal)
     below, above = level(found.loss, record.rules) if found.is_rated else (None, None)
     between = {"below": below, "above": above}
-    return found.to_dict() | {"first_turn": record.first_turn, "level": between, "text": record.text, "record": record.to_dict()}
+    return found.to_dict() | {
+        "first_turn": record.first_turn,
+        "level": between,
+        "text": record.text,
+        "record": record.to_dict(),
+    }
 
 
 def _record(question: Question, rules: Rules, _: Advisers) -> Answer:
