@@ -16,9 +16,10 @@ if [ "$mode" = sanitize ]; then
 else
     set -- env
 fi
+which="not end_of_a_real_game and not samples_are_judged and not plausible and not (every_state and not two-sixes)"
+which="$which and not (first_rule_that_matches and not two-sixes) and not (objectives and instruction_sets)"
 echo "== kernel tests, $mode build"
 PYTHONPATH=$tree YAHTZEE_CLUSTER_EXPECT=$tree "$@" .venv/bin/pytest -q --no-header -p no:cacheprovider -m "not witness and not whole" \
-    -k "not end_of_a_real_game and not samples_are_judged and not plausible and not (every_state and not two-sixes)
-        and not (first_rule_that_matches and not two-sixes) and not (objectives and instruction_sets)" \
+    -k "$which" \
     tests/kernels tests/storage/test_digest.py tests/objectives/test_expected.py tests/objectives/test_probabilities.py \
     tests/objectives/test_race_from_here.py tests/analysis/test_games.py tests/analysis/test_statistics.py
