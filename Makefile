@@ -43,10 +43,10 @@ quick: setup ## run the tests of the engine, the game, the kernels and the objec
 	@$(BIN)/python -m pytest -n 2 -q -m "not witness and not whole and not program" \
 		tests/engine tests/game tests/kernels tests/objectives tests/test_layout.py
 
-test: setup ## run all tests, three at a time, because some wait for clocks (13 to 18 minutes, 3 GB of temporary files), with a real Slurm where there can be one
+test: setup ## run all tests, four at a time, because some wait for clocks (13 to 18 minutes, 3 GB of temporary files), with a real Slurm where there can be one
 	@tools/slurm-here.sh || true
 	@tools/browser-here.sh || true
-	@$(BIN)/python -m pytest -n 3
+	@$(BIN)/python -m pytest -n 4
 
 check: ## run what CI runs: linters, types, checked kernels, tests (18 to 24 minutes)
 	@.ci/run

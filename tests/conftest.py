@@ -42,7 +42,7 @@ def queue_of(file: str) -> str | None:
 
 
 class Queues(LoadFileScheduling):  # type: ignore[misc]  # xdist carries no types
-    """`pytest -n 3`: whole files go to the next free process, because of their fixtures; some files together."""
+    """`pytest -n 4`: whole files go to the next free process, because of their fixtures; some files together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
