@@ -261,3 +261,35 @@ def test_nobody_waits_for_the_answer(opened: Opened) -> None:
     page.locator("#record").fill("22256 keep 222, 22235 keep 222, 22266 full-house")
     page.locator("#do-review").click()
     expect(page.locator("#figure-loss")).to_be_visible(timeout=20_000)
+
+
+def test_the_same_question_again(opened: Opened) -> None:
+    """A question that was given up and is asked again at once is answered."""
+    page = opened()
+    page.locator(".settings summary").click()
+    page.locator("#play-advice").select_option("before")
+    page.locator("#play-goal").select_option("reach")
+    expect(page.locator("progress")).to_be_visible()
+    page.evaluate(
+        """for (const goal of ["mean", "reach"]) {
+            const field = document.getElementById("play-goal");
+            field.value = goal;
+            field.dispatchEvent(new Event("change"));
+        }"""
+    )
+    expect(page.locator(".advice .value")).to_contain_text("The chance to reach 250", timeout=60_000)
+
+
+def test_an_advice_that_was_given_up(opened: Opened) -> None:
+    """To leave while advice, luck or a hint is being worked out is no error."""
+    page = opened("#play")
+    page.locator(".settings summary").click()
+    page.locator("#play-goal").select_option("win:expected")
+    say(page, "22256")
+    page.get_by_text("What the next roll may bring", exact=True).click()
+    page.locator("#show-advice").click()
+    page.locator("h1").first.evaluate("element => document.activeElement.blur()")
+    page.keyboard.press("h")
+    page.locator("nav >> text=Review").click()
+    expect(page.locator("#record")).to_be_visible()
+    page.wait_for_timeout(500)

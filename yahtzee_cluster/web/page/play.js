@@ -100,7 +100,7 @@ export async function show(view, parameters) {
     store("preferences", preferences);
     drawCurve();
   } }, h("summary", {}, "The chance of every final score"), parts.curve);
-  const luckFold = h("details", { class: "panel", ontoggle: drawLuck }, h("summary", {}, "What the next roll may bring"), parts.luck);
+  const luckFold = h("details", { class: "panel", ontoggle: () => told(drawLuck()) }, h("summary", {}, "What the next roll may bring"), parts.luck);
   Object.assign(parts, { curveFold, luckFold });
   replace(view,
     h("h1", { class: "for-readers" }, "Play"),
@@ -124,7 +124,7 @@ export function key(event) {
   else if (pressed === "r") roll();
   else if (pressed === "u") undo();
   else if (pressed === "y") redo();
-  else if (pressed === "h") holdBest();
+  else if (pressed === "h") told(holdBest());
   else if (pressed === "/") document.getElementById("command")?.focus();
   else return;
   event.preventDefault();
@@ -138,12 +138,22 @@ export function leave() {
   giveUp();
 }
 
-/** Give up the questions that are being answered. */
+/** Give up the questions that are being answered; whoever asks one of them again gets an answer of its own. */
 function giveUp() {
   curveAsked?.abort();
   asking.abort();
   asking = new AbortController();
+  answers.clear();
   judged += 1;
+}
+
+/** Wait for what a click or a key has begun; tell what went wrong, unless it was given up. */
+async function told(work) {
+  try {
+    await work;
+  } catch (error) {
+    if (!isGivenUp(error)) tellProblem(error.message);
+  }
 }
 
 // ------------------------------------------------------------------------------------------------------- matches
@@ -265,7 +275,7 @@ async function obey(said) {
   if (["r", "roll"].includes(said)) roll();
   else if (["u", "undo"].includes(said)) undo();
   else if (["y", "redo"].includes(said)) redo();
-  else if (["h", "best"].includes(said)) holdBest();
+  else if (["h", "best"].includes(said)) await told(holdBest());
   else if (/^(k|keep)\b/.test(said)) return hold(said.replace(/^(keep|k)\s*/, ""));
   else if (/^[1-6]+$/.test(faces) && isRoll(faces)) roll([...faces].map(Number));
   else return scoreNamed(said.replace(/^score /, ""));
@@ -305,7 +315,7 @@ function remembered(kind, question, options) {
   if (!answers.has(key)) {
     if (answers.size > MOST_ANSWERS) answers.delete(answers.keys().next().value);
     const found = ask(kind, question, options);
-    found.catch(() => answers.delete(key));
+    found.catch(() => answers.get(key) === found && answers.delete(key));
     answers.set(key, found);
   }
   return answers.get(key);
@@ -380,7 +390,7 @@ async function advise(now) {
   }
   if (preferences.advice === "after") {
     replace(parts.advice, h("p", { class: "quiet" }, "After each move, the coach says what it cost."),
-      match.dice && h("button", { type: "button", id: "show-advice", onclick: () => drawAdvice(now) }, "Show the advice for these dice"));
+      match.dice && h("button", { type: "button", id: "show-advice", onclick: () => told(drawAdvice(now)) }, "Show the advice for these dice"));
     adviceFor(match).catch((error) => (now === drawn && !isGivenUp(error) ? tellProblem(error.message) : null));
     return;
   }
