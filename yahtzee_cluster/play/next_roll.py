@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from yahtzee_cluster.errors import UsageError
@@ -42,8 +42,6 @@ def next_rolls(adviser: Adviser, position: Position, keep: Keep, goal: Goal) -> 
     found = []
     for roll, chance in zip(ROLLS, THROWN[INDEX[keep]].tolist(), strict=True):
         if chance:
-            after = Position(
-                position.anchor, roll, position.rolls_left - 1, position.score, position.card, position.others
-            )
+            after = replace(position, roll=roll, rolls_left=position.rolls_left - 1)
             found.append(NextRoll(roll, chance, adviser.advise(after, goal)[0].value))
     return sorted(found, key=lambda one: (one.value, one.dice))

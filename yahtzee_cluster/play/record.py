@@ -206,7 +206,7 @@ def record_of(said: Mapping[str, Any], rules: Rules) -> Record:
         raise fields.error("turns", "expected a list with an object for each turn", turns)
     record = Record(rules, headers=tuple(headers.items()))
     card = record.begun
-    for number, turn in enumerate(turns, 1):
+    for number, turn in enumerate(turns, record.first_turn):
         try:
             record = record.with_turn(_turn_of(turn, rules))
             card = _after(card, record.turns[-1])

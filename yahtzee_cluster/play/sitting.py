@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from yahtzee_cluster.errors import YahtzeeClusterError
+from yahtzee_cluster.game.notation import listed
 from yahtzee_cluster.objectives.goals import MEAN, Goal
 from yahtzee_cluster.play.advice import Adviser
 from yahtzee_cluster.play.card_view import in_columns
@@ -105,7 +106,7 @@ class Sitting:
     def _position(self) -> str:
         """The scorecard and the dice, in lines."""
         exercise = self._left[0]
-        dice = " ".join(map(str, exercise.dice))
+        dice = listed(exercise.dice)
         left = f"{exercise.rolls_left or 'no'} roll{'s' * (exercise.rolls_left != 1)} left"
         return "\n".join([f"{self._number}:", *in_columns(exercise.card), "", f"dice {dice}, {left}"])
 
@@ -133,6 +134,6 @@ def _loss(loss: float, goal: Goal) -> str:
 def _in_words(answer: Answered) -> str:
     """A mistake in a line."""
     exercise, judged_so = answer.exercise, answer.judgement
-    dice, card = " ".join(map(str, exercise.dice)), exercise.card.text or "every box is free"
+    dice, card = listed(exercise.dice), exercise.card.text or "every box is free"
     move = f"{judged_so.made.words}; best was {judged_so.best.words}"
     return f"{answer.loss:>9.4f}  {dice}, {exercise.kind}: {move} ({card})"
