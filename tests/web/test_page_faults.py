@@ -293,3 +293,14 @@ def test_an_advice_that_was_given_up(opened: Opened) -> None:
     page.locator("nav >> text=Review").click()
     expect(page.locator("#record")).to_be_visible()
     page.wait_for_timeout(500)
+
+
+def test_bonuses_on_the_page(opened: Opened) -> None:
+    """A further Yahtzee brings its bonus, as a joker too, and the review has the same total."""
+    page = opened()
+    for box, total in (("yahtzee", "50"), ("sixes", "180"), ("large-straight", "320")):
+        say(page, "66666")
+        say(page, box)
+        expect(page.locator("tr.total td")).to_have_text(total)
+    record = page.evaluate("JSON.parse(localStorage.getItem('coach.match')).cards[0]")
+    assert record == {"yahtzee": 50, "sixes": 30, "large-straight": 40, "bonus": 200}
